@@ -119,10 +119,18 @@ template<typename T>
 #define SPIRV_CROSS_CONSTANT_ID_2 4u
 #endif
 constant uint kKey = SPIRV_CROSS_CONSTANT_ID_2;
-constant uint kHeads = (kKey + 1u);
-constant uint _195 = (kHeads + 2u);
-constant uint _196 = (_195 - 1u);
-constant uint kTeamValues = (_196 / 2u);
+constant uint _195 = (kKey + 2u);
+constant uint kTeamValues = (_195 / 2u);
+
+struct Item
+{
+    uint a;
+    uint b;
+    float2 angle;
+    float2 q_norm;
+    float2 k_norm;
+};
+
 constant uint kKFormat_tmp [[function_constant(0)]];
 constant uint kKFormat = is_function_constant_defined(kKFormat_tmp) ? kKFormat_tmp : 0u;
 constant uint kVFormat_tmp [[function_constant(1)]];
@@ -135,7 +143,7 @@ struct KvWords
 
 constant bool kWholeQuads_tmp [[function_constant(5)]];
 constant bool kWholeQuads = is_function_constant_defined(kWholeQuads_tmp) ? kWholeQuads_tmp : false;
-constant bool _486 = (!kWholeQuads);
+constant bool _501 = (!kWholeQuads);
 
 struct Push
 {
@@ -186,69 +194,19 @@ struct Constants
 #define SPIRV_CROSS_CONSTANT_ID_8 false
 #endif
 constant bool kHasResidual = SPIRV_CROSS_CONSTANT_ID_8;
-constant int _620 = kHasResidual ? 128 : 1;
+constant int _635 = kHasResidual ? 128 : 1;
 #ifndef SPIRV_CROSS_CONSTANT_ID_6
 #define SPIRV_CROSS_CONSTANT_ID_6 1u
 #endif
 constant uint kKLevels = SPIRV_CROSS_CONSTANT_ID_6;
-constant bool _773 = (!kWholeQuads);
+constant bool _789 = (!kWholeQuads);
 
 struct KvQuads
 {
     uint4 kv_quads[1];
 };
 
-struct MainPages
-{
-    int main_pages[1];
-};
-
-constant uint _1108 = (32u * kKey);
-#ifndef SPIRV_CROSS_CONSTANT_ID_3
-#define SPIRV_CROSS_CONSTANT_ID_3 1u
-#endif
-constant uint kKPieces = SPIRV_CROSS_CONSTANT_ID_3;
-constant uint kKDims = (kKPieces * 16u);
-#ifndef SPIRV_CROSS_CONSTANT_ID_4
-#define SPIRV_CROSS_CONSTANT_ID_4 1u
-#endif
-constant uint kVPairs = SPIRV_CROSS_CONSTANT_ID_4;
-constant uint kVDims = (2u * kVPairs);
-constant uint _1244 = (kKDims + kVDims);
-constant uint _1862 = (32u * kTeamValues);
-constant bool kHasKNorm_tmp [[function_constant(13)]];
-constant bool kHasKNorm = is_function_constant_defined(kHasKNorm_tmp) ? kHasKNorm_tmp : false;
-constant bool kHasQNorm_tmp [[function_constant(12)]];
-constant bool kHasQNorm = is_function_constant_defined(kHasQNorm_tmp) ? kHasQNorm_tmp : false;
-
-struct Q
-{
-    float q[1];
-};
-
-struct KNorm
-{
-    float k_norm[1];
-};
-
-struct QNorm
-{
-    float q_norm[1];
-};
-
-constant uint _2160 = (kKey * kKPieces);
-constant uint _2161 = (_2160 * 4u);
-constant uint kPairs_tmp [[function_constant(14)]];
-constant uint kPairs = is_function_constant_defined(kPairs_tmp) ? kPairs_tmp : 0u;
-constant uint kAStride_tmp [[function_constant(15)]];
-constant uint kAStride = is_function_constant_defined(kAStride_tmp) ? kAStride_tmp : 1u;
-constant uint kBOffset_tmp [[function_constant(16)]];
-constant uint kBOffset = is_function_constant_defined(kBOffset_tmp) ? kBOffset_tmp : 0u;
-
-struct PageTable
-{
-    int page_table[1];
-};
+constant uint _1003 = (32u * kKey);
 
 struct Seq
 {
@@ -260,36 +218,93 @@ struct Pos
     int positions[1];
 };
 
-constant bool _2441 = (kHasQNorm || kHasKNorm);
-constant uint row_floats = (kKPieces * 16u);
-constant uint _2457 = (kKey * row_floats);
-#ifndef SPIRV_CROSS_CONSTANT_ID_11
-#define SPIRV_CROSS_CONSTANT_ID_11 1u
-#endif
-constant uint kPiecesAtOnce = SPIRV_CROSS_CONSTANT_ID_11;
-constant uint _2639 = (kKPieces - 1u);
-constant uint _2852 = (kVPairs + 128u);
-constant uint _2853 = (_2852 - 1u);
-constant uint kPairsOfLane = (_2853 / 128u);
-constant uint _2856 = (kKey * kPairsOfLane);
-constant uint _2874 = (128u * kKey);
-constant uint _2875 = (_2874 / 4u);
-constant bool _2963 = (kVPairs < 128u);
-constant uint kPairsAtOnce = _2963 ? kVPairs : 128u;
-constant uint kStride = (128u / kPairsAtOnce);
-constant uint _2966 = (kStride * kPairsAtOnce);
-#ifndef SPIRV_CROSS_CONSTANT_ID_9
-#define SPIRV_CROSS_CONSTANT_ID_9 8u
-#endif
-constant uint kValuesAtOnce = SPIRV_CROSS_CONSTANT_ID_9;
-constant uint _3133 = (kValuesAtOnce * kStride);
-
 struct First
 {
     int firsts[1];
 };
 
-constant uint _3336 = (kKey * kPairsAtOnce);
+#ifndef SPIRV_CROSS_CONSTANT_ID_3
+#define SPIRV_CROSS_CONSTANT_ID_3 1u
+#endif
+constant uint kKPieces = SPIRV_CROSS_CONSTANT_ID_3;
+constant uint kKDims = (kKPieces * 16u);
+#ifndef SPIRV_CROSS_CONSTANT_ID_4
+#define SPIRV_CROSS_CONSTANT_ID_4 1u
+#endif
+constant uint kVPairs = SPIRV_CROSS_CONSTANT_ID_4;
+constant uint kVDims = (2u * kVPairs);
+constant uint _1147 = (kKDims + kVDims);
+constant uint _1766 = (32u * kTeamValues);
+constant uint kPairs_tmp [[function_constant(14)]];
+constant uint kPairs = is_function_constant_defined(kPairs_tmp) ? kPairs_tmp : 0u;
+constant uint kAStride_tmp [[function_constant(15)]];
+constant uint kAStride = is_function_constant_defined(kAStride_tmp) ? kAStride_tmp : 1u;
+constant uint kBOffset_tmp [[function_constant(16)]];
+constant uint kBOffset = is_function_constant_defined(kBOffset_tmp) ? kBOffset_tmp : 0u;
+
+struct Q
+{
+    float q[1];
+};
+
+constant bool kHasQNorm_tmp [[function_constant(12)]];
+constant bool kHasQNorm = is_function_constant_defined(kHasQNorm_tmp) ? kHasQNorm_tmp : false;
+
+struct QNorm
+{
+    float q_norm[1];
+};
+
+constant bool kHasKNorm_tmp [[function_constant(13)]];
+constant bool kHasKNorm = is_function_constant_defined(kHasKNorm_tmp) ? kHasKNorm_tmp : false;
+
+struct KNorm
+{
+    float k_norm[1];
+};
+
+constant uint _2002 = (kKDims + 64u);
+constant uint _2003 = (_2002 - 1u);
+constant uint kDimsOfLane = (_2003 / 64u);
+constant uint _2005 = (kTeamValues * kDimsOfLane);
+constant uint _2044 = (kTeamValues * kDimsOfLane);
+constant uint _2080 = (kVDims + 128u);
+constant uint _2081 = (_2080 - 1u);
+constant uint kValueDimsOfLane = (_2081 / 128u);
+constant uint _2136 = (kKey * kKPieces);
+constant uint _2137 = (_2136 * 4u);
+constant uint _2190 = (kTeamValues * kDimsOfLane);
+
+struct PageTable
+{
+    int page_table[1];
+};
+
+constant bool _2505 = (kKFormat == kVFormat);
+constant bool _2558 = (kHasQNorm || kHasKNorm);
+#ifndef SPIRV_CROSS_CONSTANT_ID_11
+#define SPIRV_CROSS_CONSTANT_ID_11 1u
+#endif
+constant uint kPiecesAtOnce = SPIRV_CROSS_CONSTANT_ID_11;
+constant uint _2782 = (kKPieces - 1u);
+constant uint _2995 = (kVPairs + 128u);
+constant uint _2996 = (_2995 - 1u);
+constant uint kPairsOfLane = (_2996 / 128u);
+constant uint _2999 = (kKey * kPairsOfLane);
+constant uint _3017 = (128u * kKey);
+constant uint _3018 = (_3017 / 2u);
+constant uint _3019 = (_3018 * 2u);
+constant bool _3151 = (kVPairs < 128u);
+constant uint kPairsAtOnce = _3151 ? kVPairs : 128u;
+constant uint kStride = (128u / kPairsAtOnce);
+constant uint _3154 = (kStride * kPairsAtOnce);
+#ifndef SPIRV_CROSS_CONSTANT_ID_9
+#define SPIRV_CROSS_CONSTANT_ID_9 8u
+#endif
+constant uint kValuesAtOnce = SPIRV_CROSS_CONSTANT_ID_9;
+constant uint _3295 = (kValuesAtOnce * kStride);
+constant uint n = (kPairsAtOnce * 2u);
+constant uint _3489 = (kKey * n);
 
 struct Merged
 {
@@ -306,141 +321,293 @@ struct Softmax
     float2 softmax[1];
 };
 
+#ifndef SPIRV_CROSS_CONSTANT_ID_10
+#define SPIRV_CROSS_CONSTANT_ID_10 false
+#endif
+constant bool kMerges = SPIRV_CROSS_CONSTANT_ID_10;
+constant uint _3694 = (kKey * 32u);
+constant uint _3695 = kMerges ? _3694 : 1u;
+
 struct Done
 {
     uint n_done[1];
 };
 
-constant uint _3907 = (kKey * kPairsOfLane);
-constant bool kMerges_tmp [[function_constant(10)]];
-constant bool kMerges = is_function_constant_defined(kMerges_tmp) ? kMerges_tmp : false;
+constant uint _4130 = (kKey * kPairsOfLane);
 constant uint3 gl_WorkGroupSize [[maybe_unused]] = uint3(128u, 1u, 1u);
 
 static inline __attribute__((always_inline))
-uint token_of(thread const uint& row, thread uint& first_row, thread uint& group_size)
+void find_rows(constant Push& push, thread uint& own_sequence, const device Seq& v_1073, thread int& own_position, const device Pos& v_1086)
 {
-    return (first_row + row) / group_size;
+    own_sequence = uint(v_1073.seqs[push.seq_at]);
+    own_position = v_1086.positions[push.pos_at];
 }
 
 static inline __attribute__((always_inline))
-uint rows_of_tile(constant Push& push, thread uint& first_row, thread uint& group_size)
+uint head_of_team(thread const uint& i, thread uint3& gl_LocalInvocationID)
 {
-    return min(kKey, ((push.n_tokens * group_size) - first_row));
+    return (i * 2u) + (gl_LocalInvocationID.x / 64u);
 }
 
 static inline __attribute__((always_inline))
-int keys_before(thread const uint& seq, thread const int& position, constant Push& push, const device MainPages& v_960)
+uint vector_of(thread const uint& row, thread uint& head_kv, thread uint& group_size)
 {
-    if (push.pages_of == 0u)
+    return (head_kv * group_size) + row;
+}
+
+static inline __attribute__((always_inline))
+bool exists(thread const uint& row, thread uint& group_size)
+{
+    return row < group_size;
+}
+
+static inline __attribute__((always_inline))
+bool is_there(thread const uint& head, thread uint& group_size)
+{
+    bool _1861 = head == kKey;
+    bool _1873;
+    if (!_1861)
     {
-        return position;
-    }
-    int first = v_960.main_pages[push.main_pages_at + (2u * seq)] * int(push.page_tokens);
-    int last = v_960.main_pages[(push.main_pages_at + (2u * seq)) + 1u] * int(push.page_tokens);
-    int n_main = min(max((position - first), 0), max((last - first), 0));
-    int _1000;
-    if (push.pages_of == 2u)
-    {
-        _1000 = position - n_main;
+        bool _1866 = head < kKey;
+        bool _1872;
+        if (_1866)
+        {
+            uint param = head;
+            _1872 = exists(param, group_size);
+        }
+        else
+        {
+            _1872 = _1866;
+        }
+        _1873 = _1872;
     }
     else
     {
-        _1000 = n_main;
+        _1873 = _1861;
     }
-    return _1000;
+    return _1873;
 }
 
 static inline __attribute__((always_inline))
-int keys_of(thread const uint& seq, thread const uint& token, constant Push& push, const device MainPages& v_960, const device Pos& v_2286)
+uint n_items(constant Push& push)
 {
-    uint param = seq;
-    int param_1 = v_2286.positions[push.pos_at + token] + 1;
-    return keys_before(param, param_1, push, v_960);
+    return push.head_dim_k - kPairs;
 }
 
 static inline __attribute__((always_inline))
-uint part_positions(thread const uint& n, constant Push& push)
+Item load_item(thread const uint& i, constant Push& push, const device Q& v_1918, const device QNorm& v_1945, const device KNorm& v_1970)
+{
+    bool is_pair = i < kPairs;
+    uint _1887;
+    if (is_pair)
+    {
+        _1887 = i * kAStride;
+    }
+    else
+    {
+        _1887 = kPairs + i;
+    }
+    Item item;
+    item.a = _1887;
+    uint _1899;
+    if (is_pair)
+    {
+        _1899 = item.a + kBOffset;
+    }
+    else
+    {
+        _1899 = item.a;
+    }
+    item.b = _1899;
+    float2 _1912;
+    if (is_pair)
+    {
+        _1912 = float2(v_1918.q[push.angles_at + i], v_1918.q[(push.angles_at + kPairs) + i]);
+    }
+    else
+    {
+        _1912 = float2(1.0, 0.0);
+    }
+    item.angle = _1912;
+    if (kHasQNorm)
+    {
+        item.q_norm = float2(v_1945.q_norm[push.q_norm_at + item.a], v_1945.q_norm[push.q_norm_at + item.b]);
+    }
+    if (kHasKNorm)
+    {
+        item.k_norm = float2(v_1970.k_norm[push.k_norm_at + item.a], v_1970.k_norm[push.k_norm_at + item.b]);
+    }
+    return item;
+}
+
+static inline __attribute__((always_inline))
+void ask_for_heads(constant Push& push, thread uint3& gl_LocalInvocationID, thread uint& head_kv, thread uint& group_size, const device Q& v_1918, const device QNorm& v_1945, const device KNorm& v_1970, thread spvUnsafeArray<float, _2044>& asked_heads, thread spvUnsafeArray<float, kValueDimsOfLane>& asked_value, thread Item& first_item)
+{
+    uint lane = gl_LocalInvocationID.x % 64u;
+    uint _2021;
+    float _2059;
+    for (uint i = 0u; i < _2005; i++)
+    {
+        uint param = i / kDimsOfLane;
+        uint head = head_of_team(param, gl_LocalInvocationID);
+        uint d = lane + ((i % kDimsOfLane) * 64u);
+        if (head == kKey)
+        {
+            _2021 = push.k_at + (head_kv * push.head_dim_k);
+        }
+        else
+        {
+            uint param_1 = head;
+            _2021 = push.q_at + (vector_of(param_1, head_kv, group_size) * push.head_dim_k);
+        }
+        uint first = _2021;
+        uint param_2 = head;
+        bool _2051 = is_there(param_2, group_size);
+        bool _2058;
+        if (_2051)
+        {
+            _2058 = d < push.head_dim_k;
+        }
+        else
+        {
+            _2058 = _2051;
+        }
+        if (_2058)
+        {
+            _2059 = v_1918.q[first + d];
+        }
+        else
+        {
+            _2059 = 0.0;
+        }
+        asked_heads[i] = _2059;
+    }
+    for (uint i_1 = 0u; i_1 < kValueDimsOfLane; i_1++)
+    {
+        uint d_1 = gl_LocalInvocationID.x + (i_1 * 128u);
+        asked_value[i_1] = v_1918.q[(push.v_at + (head_kv * push.head_dim_v)) + min(d_1, (push.head_dim_v - 1u))];
+    }
+    uint param_3 = min(lane, (n_items(push) - 1u));
+    first_item = load_item(param_3, push, v_1918, v_1945, v_1970);
+}
+
+static inline __attribute__((always_inline))
+uint token_of(thread const uint& row)
+{
+    return 0u;
+}
+
+static inline __attribute__((always_inline))
+uint last_token_of_tile()
+{
+    return 0u;
+}
+
+static inline __attribute__((always_inline))
+uint seq_of(thread const uint& token, thread uint& own_sequence)
+{
+    return own_sequence;
+}
+
+static inline __attribute__((always_inline))
+int keys_of(thread const uint& seq, thread const uint& token, thread int& own_position)
+{
+    return own_position + 1;
+}
+
+static inline __attribute__((always_inline))
+uint part_positions(thread const uint& n_1, constant Push& push)
 {
     if (push.n_parts == 1u)
     {
         return 2147483647u;
     }
-    uint _3819;
-    if (n <= 1u)
+    uint _4038;
+    if (n_1 <= 1u)
     {
-        _3819 = 1u;
+        _4038 = 1u;
     }
     else
     {
-        _3819 = 2u << uint(int(spvFindUMSB(n - 1u)));
+        _4038 = 2u << uint(int(spvFindUMSB(n_1 - 1u)));
     }
-    return max(128u, (_3819 / 32u));
+    return max(128u, (_4038 / 32u));
 }
 
 static inline __attribute__((always_inline))
-uint parts_of_tile(constant Push& push, const device MainPages& v_960, thread uint& first_row, thread uint& group_size, const device Seq& v_2271, const device Pos& v_2286)
+uint parts_of_tile(constant Push& push, thread uint& own_sequence, thread int& own_position)
 {
     uint n_parts = 1u;
     uint param = 0u;
-    uint token = token_of(param, first_row, group_size);
-    for (;;)
+    uint _4087 = token_of(param);
+    for (uint token = _4087; token <= last_token_of_tile(); token++)
     {
-        uint _3851 = rows_of_tile(push, first_row, group_size);
-        uint _3852 = _3851 - 1u;
-        uint param_1 = _3852;
-        uint _3854 = token_of(param_1, first_row, group_size);
-        if (token <= _3854)
-        {
-            uint param_2 = uint(v_2271.seqs[push.seq_at + token]);
-            uint param_3 = token;
-            uint n_keys = uint(max(keys_of(param_2, param_3, push, v_960, v_2286), 1));
-            uint param_4 = n_keys;
-            n_parts = max(n_parts, (((n_keys - 1u) / part_positions(param_4, push)) + 1u));
-            token++;
-            continue;
-        }
-        else
-        {
-            break;
-        }
+        uint param_1 = token;
+        uint param_2 = seq_of(param_1, own_sequence);
+        uint param_3 = token;
+        uint n_keys = uint(max(keys_of(param_2, param_3, own_position), 1));
+        uint param_4 = n_keys;
+        n_parts = max(n_parts, (((n_keys - 1u) / part_positions(param_4, push)) + 1u));
     }
     return min(n_parts, push.n_parts);
 }
 
 static inline __attribute__((always_inline))
-bool exists(thread const uint& row, constant Push& push, thread uint& first_row, thread uint& group_size)
+uint first_of(thread const uint& seq, thread const uint& token, constant Push& push, const device First& v_1128)
 {
-    return (first_row + row) < (push.n_tokens * group_size);
-}
-
-static inline __attribute__((always_inline))
-uint head_of(thread const uint& row, thread uint& first_row, thread uint& group_size, thread uint& head_kv)
-{
-    return (head_kv * group_size) + ((first_row + row) % group_size);
-}
-
-static inline __attribute__((always_inline))
-uint vector_of(thread const uint& row, constant Push& push, thread uint& first_row, thread uint& group_size, thread uint& head_kv)
-{
-    uint param = row;
-    uint param_1 = row;
-    return (token_of(param, first_row, group_size) * push.n_head) + head_of(param_1, first_row, group_size, head_kv);
-}
-
-static inline __attribute__((always_inline))
-uint first_of_head(thread const uint& head, constant Push& push, thread uint& first_row, thread uint& group_size, thread uint& head_kv)
-{
-    uint _1957;
-    if (head == kKey)
+    uint _1122;
+    if (push.has_first > 0u)
     {
-        _1957 = push.k_at + (head_kv * push.head_dim_k);
+        _1122 = uint(v_1128.firsts[push.first_at]);
     }
     else
     {
-        uint param = head;
-        _1957 = push.q_at + (vector_of(param, push, first_row, group_size, head_kv) * push.head_dim_k);
+        _1122 = 0u;
     }
-    return _1957;
+    return _1122;
+}
+
+static inline __attribute__((always_inline))
+uint2 seen_positions(thread const uint& part, thread const uint& n_keys, thread const uint& first_position, constant Push& push)
+{
+    uint param = n_keys;
+    uint n_positions = part_positions(param, push);
+    uint first = part * n_positions;
+    uint _4063;
+    if (first_position > first)
+    {
+        _4063 = ((first_position - first) / 128u) * 128u;
+    }
+    else
+    {
+        _4063 = 0u;
+    }
+    uint left_out = _4063;
+    return uint2(first + left_out, min(n_keys, (first + n_positions)));
+}
+
+static inline __attribute__((always_inline))
+uint page_of(thread const uint& seq, thread const uint& key, constant Push& push)
+{
+    return key / push.page_tokens;
+}
+
+static inline __attribute__((always_inline))
+void find_block(thread const uint& seq, thread const uint& first, thread const uint& end, constant Push& push, thread uint3& gl_LocalInvocationID, thread uint& head_kv, const device PageTable& v_2373, thread uint& key_row, threadgroup uint (&v_rows)[128])
+{
+    uint position = first + gl_LocalInvocationID.x;
+    if (position >= end)
+    {
+        return;
+    }
+    uint param = seq;
+    uint param_1 = position;
+    uint page = uint(v_2373.page_table[(push.page_table_at + (seq * push.max_pages)) + page_of(param, param_1, push)]);
+    uint keys = push.kv_at + (page * push.page_bytes);
+    uint values = keys + ((push.n_head_kv * push.page_tokens) * push.k_row_bytes);
+    uint slot = (head_kv * push.page_tokens) + (position % push.page_tokens);
+    key_row = keys + (slot * push.k_row_bytes);
+    v_rows[gl_LocalInvocationID.x] = values + (slot * push.v_row_bytes);
 }
 
 static inline __attribute__((always_inline))
@@ -452,7 +619,21 @@ float added_square(thread const float& sum, thread const float& value)
 }
 
 static inline __attribute__((always_inline))
-void add_up(thread const spvUnsafeArray<float, kTeamValues>& values, thread const uint& n_values, thread const uint& n_lanes, thread uint& gl_SubgroupID, threadgroup float (&team_reduced)[_1862])
+void put(thread const uint& head, thread const uint& d, thread const float& value, threadgroup uint (&head_bits)[_1147], threadgroup float4 (&q_tile)[_2137])
+{
+    uint i = (head * kKDims) + d;
+    if (head == kKey)
+    {
+        head_bits[d] = as_type<uint>(value);
+    }
+    else
+    {
+        ((threadgroup float*)&q_tile[i / 4u])[i % 4u] = value;
+    }
+}
+
+static inline __attribute__((always_inline))
+void add_up(thread const spvUnsafeArray<float, kTeamValues>& values, thread const uint& n_values, thread const uint& n_lanes, thread uint& gl_SubgroupID, threadgroup float (&team_reduced)[_1766])
 {
     spvUnsafeArray<float, kTeamValues> results;
     for (uint i = 0u; i < kTeamValues; i++)
@@ -462,8 +643,8 @@ void add_up(thread const spvUnsafeArray<float, kTeamValues>& values, thread cons
             results[i] = simd_sum(values[i]);
         }
     }
-    bool _1846 = simd_is_first();
-    if (_1846)
+    bool _1750 = simd_is_first();
+    if (_1750)
     {
         for (uint i_1 = 0u; i_1 < kTeamValues; i_1++)
         {
@@ -477,62 +658,47 @@ void add_up(thread const spvUnsafeArray<float, kTeamValues>& values, thread cons
 }
 
 static inline __attribute__((always_inline))
-void find_scales(thread const bool& takes_key, constant Push& push, thread uint3& gl_LocalInvocationID, thread uint& gl_SubgroupID, thread uint& first_row, thread uint& group_size, thread uint& head_kv, threadgroup float (&team_reduced)[_1862], const device Q& v_2069)
+void take_heads(thread uint3& gl_LocalInvocationID, thread uint& gl_SubgroupID, thread uint& group_size, threadgroup uint (&head_bits)[_1147], threadgroup float (&team_reduced)[_1766], thread spvUnsafeArray<float, _2044>& asked_heads, thread spvUnsafeArray<float, kValueDimsOfLane>& asked_value, threadgroup float4 (&q_tile)[_2137])
 {
-    uint team = gl_LocalInvocationID.x / 64u;
     spvUnsafeArray<float, kTeamValues> sums;
-    bool _2036;
     for (uint i = 0u; i < kTeamValues; i++)
     {
-        uint head = (i * 2u) + team;
         sums[i] = 0.0;
-        bool _2030 = head > kKey;
-        bool _2047;
-        if (!_2030)
+    }
+    for (uint i_1 = 0u; i_1 < _2190; i_1++)
+    {
+        uint param = i_1 / kDimsOfLane;
+        uint head = head_of_team(param, gl_LocalInvocationID);
+        uint d = (gl_LocalInvocationID.x % 64u) + ((i_1 % kDimsOfLane) * 64u);
+        float param_1 = sums[i_1 / kDimsOfLane];
+        float param_2 = asked_heads[i_1];
+        sums[i_1 / kDimsOfLane] = added_square(param_1, param_2);
+        uint param_3 = head;
+        if (is_there(param_3, group_size) && (d < kKDims))
         {
-            if (head == kKey)
-            {
-                _2036 = !takes_key;
-            }
-            else
-            {
-                uint param = head;
-                _2036 = !exists(param, push, first_row, group_size);
-            }
-            _2047 = _2036;
-        }
-        else
-        {
-            _2047 = _2030;
-        }
-        if (_2047)
-        {
-            continue;
-        }
-        uint _2054 = gl_LocalInvocationID.x % 64u;
-        for (uint d = _2054; d < push.head_dim_k; d += 64u)
-        {
-            uint param_1 = head;
-            float param_2 = sums[i];
-            float param_3 = v_2069.q[first_of_head(param_1, push, first_row, group_size, head_kv) + d];
-            sums[i] = added_square(param_2, param_3);
+            uint param_4 = head;
+            uint param_5 = d;
+            float param_6 = asked_heads[i_1];
+            put(param_4, param_5, param_6, head_bits, q_tile);
         }
     }
-    spvUnsafeArray<float, kTeamValues> param_4;
-    param_4 = sums;
-    uint param_5 = kTeamValues;
-    uint param_6 = 64u;
-    add_up(param_4, param_5, param_6, gl_SubgroupID, team_reduced);
+    for (uint i_2 = 0u; i_2 < kValueDimsOfLane; i_2++)
+    {
+        uint d_1 = gl_LocalInvocationID.x + (i_2 * 128u);
+        if (d_1 < kVDims)
+        {
+            head_bits[kKDims + d_1] = as_type<uint>(asked_value[i_2]);
+        }
+    }
+    spvUnsafeArray<float, kTeamValues> param_7;
+    param_7 = sums;
+    uint param_8 = kTeamValues;
+    uint param_9 = 64u;
+    add_up(param_7, param_8, param_9, gl_SubgroupID, team_reduced);
 }
 
 static inline __attribute__((always_inline))
-bool has_norm(thread const uint& head)
-{
-    return (head == kKey) ? kHasKNorm : kHasQNorm;
-}
-
-static inline __attribute__((always_inline))
-float sum_of_team(thread const uint& team, thread const uint& i, thread const uint& n_lanes, thread uint& gl_NumSubgroups, threadgroup float (&team_reduced)[_1862])
+float sum_of_team(thread const uint& team, thread const uint& i, thread const uint& n_lanes, thread uint& gl_NumSubgroups, threadgroup float (&team_reduced)[_1766])
 {
     uint n_parts = (gl_NumSubgroups * n_lanes) / 128u;
     float sum = 0.0;
@@ -555,26 +721,25 @@ float sum_of_team(thread const uint& team, thread const uint& i, thread const ui
 }
 
 static inline __attribute__((always_inline))
-float norm_scale(thread const float& sum_of_squares, thread const uint& n, thread const float& eps)
+float norm_scale(thread const float& sum_of_squares, thread const uint& n_1, thread const float& eps)
 {
-    return 1.0 / sqrt((sum_of_squares / float(n)) + eps);
+    return 1.0 / sqrt((sum_of_squares / float(n_1)) + eps);
 }
 
 static inline __attribute__((always_inline))
-float scale_of(thread const uint& head, constant Push& push, thread uint& gl_NumSubgroups, threadgroup float (&team_reduced)[_1862])
+float waiting(thread const uint& head, thread const uint& d, threadgroup uint (&head_bits)[_1147], threadgroup float4 (&q_tile)[_2137])
 {
-    uint param = head;
-    if (!has_norm(param))
+    uint i = (head * kKDims) + d;
+    float _2128;
+    if (head == kKey)
     {
-        return 1.0;
+        _2128 = as_type<float>(head_bits[d]);
     }
-    uint param_1 = head % 2u;
-    uint param_2 = head / 2u;
-    uint param_3 = 64u;
-    float param_4 = sum_of_team(param_1, param_2, param_3, gl_NumSubgroups, team_reduced);
-    uint param_5 = push.head_dim_k;
-    float param_6 = push.eps;
-    return norm_scale(param_4, param_5, param_6);
+    else
+    {
+        _2128 = ((threadgroup float*)&q_tile[i / 4u])[i % 4u];
+    }
+    return _2128;
 }
 
 static inline __attribute__((always_inline))
@@ -586,45 +751,6 @@ float normalised(thread const float& value, thread const float& scale, thread co
 }
 
 static inline __attribute__((always_inline))
-float normed(thread const uint& head, thread const float& scale, thread const uint& d, constant Push& push, thread uint& first_row, thread uint& group_size, thread uint& head_kv, const device Q& v_2069, const device KNorm& v_2116, const device QNorm& v_2128)
-{
-    uint param = head;
-    float value = v_2069.q[first_of_head(param, push, first_row, group_size, head_kv) + d];
-    uint param_1 = head;
-    if (!has_norm(param_1))
-    {
-        return value;
-    }
-    float _2110;
-    if (head == kKey)
-    {
-        _2110 = v_2116.k_norm[push.k_norm_at + d];
-    }
-    else
-    {
-        _2110 = v_2128.q_norm[push.q_norm_at + d];
-    }
-    float param_2 = value;
-    float param_3 = scale;
-    float param_4 = _2110;
-    return normalised(param_2, param_3, param_4);
-}
-
-static inline __attribute__((always_inline))
-void put(thread const uint& head, thread const uint& d, thread const float& value, constant Push& push, threadgroup uint (&head_bits)[_1244], threadgroup float4 (&q_tile)[_2161])
-{
-    if (head == kKey)
-    {
-        head_bits[d] = as_type<uint>(value);
-    }
-    else
-    {
-        uint i = ((head * kKPieces) * 16u) + d;
-        ((threadgroup float*)&q_tile[i / 4u])[i % 4u] = value * push.scale;
-    }
-}
-
-static inline __attribute__((always_inline))
 float2 turned(thread const float2& pair, thread const float2& angle)
 {
     float2 result = float2(spvFSub(spvFMul(pair.x, angle.x), spvFMul(pair.y, angle.y)), spvFAdd(spvFMul(pair.x, angle.y), spvFMul(pair.y, angle.x)));
@@ -632,60 +758,74 @@ float2 turned(thread const float2& pair, thread const float2& angle)
 }
 
 static inline __attribute__((always_inline))
-void turn(thread const uint& head, thread const uint& item, constant Push& push, thread uint& gl_NumSubgroups, thread uint& first_row, thread uint& group_size, thread uint& head_kv, threadgroup uint (&head_bits)[_1244], threadgroup float (&team_reduced)[_1862], const device Q& v_2069, const device KNorm& v_2116, const device QNorm& v_2128, threadgroup float4 (&q_tile)[_2161])
+void turn(thread const uint& head, thread const float& scale, thread const Item& item, constant Push& push, threadgroup uint (&head_bits)[_1147], threadgroup float4 (&q_tile)[_2137])
 {
     uint param = head;
-    float scale = scale_of(param, push, gl_NumSubgroups, team_reduced);
-    if (item >= kPairs)
+    uint param_1 = item.a;
+    uint param_2 = head;
+    uint param_3 = item.b;
+    float2 pair = float2(waiting(param, param_1, head_bits, q_tile), waiting(param_2, param_3, head_bits, q_tile));
+    bool has_norm = (head == kKey) ? kHasKNorm : kHasQNorm;
+    if (has_norm)
     {
-        uint param_1 = head;
-        float param_2 = scale;
-        uint param_3 = kPairs + item;
-        uint param_4 = head;
-        uint param_5 = kPairs + item;
-        float param_6 = normed(param_1, param_2, param_3, push, first_row, group_size, head_kv, v_2069, v_2116, v_2128);
-        put(param_4, param_5, param_6, push, head_bits, q_tile);
-        return;
+        float2 _2293;
+        if (head == kKey)
+        {
+            _2293 = item.k_norm;
+        }
+        else
+        {
+            _2293 = item.q_norm;
+        }
+        float2 weight = _2293;
+        float param_4 = pair.x;
+        float param_5 = scale;
+        float param_6 = weight.x;
+        float param_7 = pair.y;
+        float param_8 = scale;
+        float param_9 = weight.y;
+        pair = float2(normalised(param_4, param_5, param_6), normalised(param_7, param_8, param_9));
     }
-    uint a = item * kAStride;
-    uint b = a + kBOffset;
-    float2 angle = float2(v_2069.q[push.angles_at + item], v_2069.q[(push.angles_at + kPairs) + item]);
-    uint param_7 = head;
-    float param_8 = scale;
-    uint param_9 = a;
-    uint param_10 = head;
-    float param_11 = scale;
-    uint param_12 = b;
-    float2 param_13 = float2(normed(param_7, param_8, param_9, push, first_row, group_size, head_kv, v_2069, v_2116, v_2128), normed(param_10, param_11, param_12, push, first_row, group_size, head_kv, v_2069, v_2116, v_2128));
-    float2 param_14 = angle;
-    float2 pair = turned(param_13, param_14);
-    uint param_15 = head;
-    uint param_16 = a;
-    float param_17 = pair.x;
-    put(param_15, param_16, param_17, push, head_bits, q_tile);
-    uint param_18 = head;
-    uint param_19 = b;
-    float param_20 = pair.y;
-    put(param_18, param_19, param_20, push, head_bits, q_tile);
+    if (item.a != item.b)
+    {
+        float2 param_10 = pair;
+        float2 param_11 = item.angle;
+        pair = turned(param_10, param_11);
+    }
+    if (head != kKey)
+    {
+        pair *= push.scale;
+    }
+    uint param_12 = head;
+    uint param_13 = item.a;
+    float param_14 = pair.x;
+    put(param_12, param_13, param_14, head_bits, q_tile);
+    if (item.a != item.b)
+    {
+        uint param_15 = head;
+        uint param_16 = item.b;
+        float param_17 = pair.y;
+        put(param_15, param_16, param_17, head_bits, q_tile);
+    }
 }
 
 static inline __attribute__((always_inline))
 uint unit_elements(thread const uint& format)
 {
-    int _1509;
+    int _1413;
     if (format == 0u)
     {
-        _1509 = 1;
+        _1413 = 1;
     }
     else
     {
-        _1509 = (format == 3u) ? 32 : 2;
+        _1413 = (format == 3u) ? 32 : 2;
     }
-    return uint(_1509);
+    return uint(_1413);
 }
 
 static inline __attribute__((always_inline))
-uint value_bits(thread const uint& i, threadgroup uint (&head_bits)[_1244], thread uint& first_bits)
+uint value_bits(thread const uint& i, threadgroup uint (&head_bits)[_1147], thread uint& first_bits)
 {
     return head_bits[first_bits + i];
 }
@@ -730,35 +870,35 @@ uint q8_0_step(thread const uint& largest)
     {
         return 2143289344u;
     }
-    uint _1453;
+    uint _1357;
     if (largest < 8388608u)
     {
-        _1453 = 0u;
+        _1357 = 0u;
     }
     else
     {
         uint param = largest;
         uint param_1 = 1123942400u;
-        _1453 = divide(param, param_1);
+        _1357 = divide(param, param_1);
     }
-    return _1453;
+    return _1357;
 }
 
 static inline __attribute__((always_inline))
 float q8_0_inverse(thread const uint& _step)
 {
-    float _1467;
+    float _1371;
     if (_step == 0u)
     {
-        _1467 = 0.0;
+        _1371 = 0.0;
     }
     else
     {
         uint param = 1065353216u;
         uint param_1 = _step;
-        _1467 = as_type<float>(divide(param, param_1));
+        _1371 = as_type<float>(divide(param, param_1));
     }
-    return _1467;
+    return _1371;
 }
 
 static inline __attribute__((always_inline))
@@ -793,28 +933,28 @@ uint q8_0_code(thread const float& value, thread const float& _inverse)
     float scaled = spvFMul(value, _inverse);
     float moved = spvFAdd(abs(scaled), 0.4999999701976776123046875);
     int code = int(moved);
-    int _1494;
+    int _1398;
     if (scaled < 0.0)
     {
-        _1494 = -code;
+        _1398 = -code;
     }
     else
     {
-        _1494 = code;
+        _1398 = code;
     }
-    return uint(_1494 & 255);
+    return uint(_1398 & 255);
 }
 
 static inline __attribute__((always_inline))
-void store_half(thread const uint& at, thread const uint& bits, device KvWords& v_426)
+void store_half(thread const uint& at, thread const uint& bits, device KvWords& v_441)
 {
     uint shift = (at & 1u) * 16u;
-    uint _1267 = atomic_fetch_and_explicit((device atomic_uint*)&v_426.kv_words[at >> uint(1)], ~(65535u << shift), memory_order_relaxed);
-    uint _1274 = atomic_fetch_or_explicit((device atomic_uint*)&v_426.kv_words[at >> uint(1)], bits << shift, memory_order_relaxed);
+    uint _1170 = atomic_fetch_and_explicit((device atomic_uint*)&v_441.kv_words[at >> uint(1)], ~(65535u << shift), memory_order_relaxed);
+    uint _1177 = atomic_fetch_or_explicit((device atomic_uint*)&v_441.kv_words[at >> uint(1)], bits << shift, memory_order_relaxed);
 }
 
 static inline __attribute__((always_inline))
-void write_q8_0(thread const uint& from, thread const uint& at, device KvWords& v_426, threadgroup uint (&head_bits)[_1244], thread uint& first_bits)
+void write_q8_0(thread const uint& from, thread const uint& at, device KvWords& v_441, threadgroup uint (&head_bits)[_1147], thread uint& first_bits)
 {
     uint largest = 0u;
     for (uint i = 0u; i < 32u; i++)
@@ -841,21 +981,21 @@ void write_q8_0(thread const uint& from, thread const uint& at, device KvWords& 
         halves[1u + i_1] = low | (q8_0_code(param_8, param_9) << uint(8));
     }
     uint first = at & 1u;
-    uint _1601;
+    uint _1505;
     if (first == 1u)
     {
-        _1601 = at;
+        _1505 = at;
     }
     else
     {
-        _1601 = at + 16u;
+        _1505 = at + 16u;
     }
-    uint param_10 = _1601;
+    uint param_10 = _1505;
     uint param_11 = halves[(first == 1u) ? 0 : 16];
-    store_half(param_10, param_11, v_426);
+    store_half(param_10, param_11, v_441);
     for (uint i_2 = 0u; i_2 < 8u; i_2++)
     {
-        v_426.kv_words[((at + first) >> uint(1)) + i_2] = halves[first + (2u * i_2)] | (halves[(first + (2u * i_2)) + 1u] << uint(16));
+        v_441.kv_words[((at + first) >> uint(1)) + i_2] = halves[first + (2u * i_2)] | (halves[(first + (2u * i_2)) + 1u] << uint(16));
     }
 }
 
@@ -870,12 +1010,12 @@ uint bf16_bits(thread const uint& bits)
 }
 
 static inline __attribute__((always_inline))
-void write_unit(thread const uint& format, thread const uint& unit, thread const uint& head_dim, thread const uint& at, device KvWords& v_426, threadgroup uint (&head_bits)[_1244], thread uint& first_bits)
+void write_unit(thread const uint& format, thread const uint& unit, thread const uint& head_dim, thread const uint& at, device KvWords& v_441, threadgroup uint (&head_bits)[_1147], thread uint& first_bits)
 {
     if (format == 0u)
     {
         uint param = unit;
-        v_426.kv_words[(at >> uint(1)) + unit] = value_bits(param, head_bits, first_bits);
+        v_441.kv_words[(at >> uint(1)) + unit] = value_bits(param, head_bits, first_bits);
     }
     else
     {
@@ -883,72 +1023,72 @@ void write_unit(thread const uint& format, thread const uint& unit, thread const
         {
             uint param_1 = 32u * unit;
             uint param_2 = at + (17u * unit);
-            write_q8_0(param_1, param_2, v_426, head_bits, first_bits);
+            write_q8_0(param_1, param_2, v_441, head_bits, first_bits);
         }
         else
         {
             uint element = 2u * unit;
             uint param_3 = element;
             uint a = value_bits(param_3, head_bits, first_bits);
-            uint _1686;
+            uint _1590;
             if (format == 1u)
             {
                 uint param_4 = a;
-                _1686 = f16_bits(param_4);
+                _1590 = f16_bits(param_4);
             }
             else
             {
                 uint param_5 = a;
-                _1686 = bf16_bits(param_5);
+                _1590 = bf16_bits(param_5);
             }
-            uint first = _1686;
+            uint first = _1590;
             bool is_pair = (element + 1u) < head_dim;
-            uint _1704;
+            uint _1608;
             if (is_pair)
             {
                 uint param_6 = element + 1u;
-                _1704 = value_bits(param_6, head_bits, first_bits);
+                _1608 = value_bits(param_6, head_bits, first_bits);
             }
             else
             {
-                _1704 = 0u;
+                _1608 = 0u;
             }
-            uint b = _1704;
-            uint _1716;
+            uint b = _1608;
+            uint _1620;
             if (format == 1u)
             {
                 uint param_7 = b;
-                _1716 = f16_bits(param_7);
+                _1620 = f16_bits(param_7);
             }
             else
             {
                 uint param_8 = b;
-                _1716 = bf16_bits(param_8);
+                _1620 = bf16_bits(param_8);
             }
-            uint second = _1716;
-            bool _1733;
+            uint second = _1620;
+            bool _1637;
             if (is_pair)
             {
-                _1733 = (at & 1u) == 0u;
+                _1637 = (at & 1u) == 0u;
             }
             else
             {
-                _1733 = is_pair;
+                _1637 = is_pair;
             }
-            if (_1733)
+            if (_1637)
             {
-                v_426.kv_words[(at >> uint(1)) + unit] = first | (second << uint(16));
+                v_441.kv_words[(at >> uint(1)) + unit] = first | (second << uint(16));
             }
             else
             {
                 uint param_9 = at + element;
                 uint param_10 = first;
-                store_half(param_9, param_10, v_426);
+                store_half(param_9, param_10, v_441);
                 if (is_pair)
                 {
                     uint param_11 = (at + element) + 1u;
                     uint param_12 = second;
-                    store_half(param_11, param_12, v_426);
+                    store_half(param_11, param_12, v_441);
                 }
             }
         }
@@ -956,93 +1096,132 @@ void write_unit(thread const uint& format, thread const uint& unit, thread const
 }
 
 static inline __attribute__((always_inline))
-void write_key_and_value(device KvWords& v_426, constant Push& push, thread uint3& gl_LocalInvocationID, thread uint& head_kv, threadgroup uint (&head_bits)[_1244], thread uint& first_bits, const device PageTable& v_2264, const device Seq& v_2271, const device Pos& v_2286)
+void write_key_and_value(device KvWords& v_441, constant Push& push, thread uint3& gl_LocalInvocationID, thread uint& own_sequence, thread int& own_position, thread uint& head_kv, threadgroup uint (&head_bits)[_1147], thread uint& first_bits, const device PageTable& v_2373)
 {
-    uint page = uint(v_2264.page_table[(push.page_table_at + (uint(v_2271.seqs[push.seq_at]) * push.max_pages)) + (uint(v_2286.positions[push.pos_at]) / push.page_tokens)]);
+    uint param = own_sequence;
+    uint param_1 = uint(own_position);
+    uint page = uint(v_2373.page_table[(push.page_table_at + (own_sequence * push.max_pages)) + page_of(param, param_1, push)]);
     uint keys = push.kv_at + (page * push.page_bytes);
     uint values = keys + ((push.n_head_kv * push.page_tokens) * push.k_row_bytes);
-    uint slot = (head_kv * push.page_tokens) + (uint(v_2286.positions[push.pos_at]) % push.page_tokens);
-    uint param = kKFormat;
-    uint param_1 = kKFormat;
-    uint n_key_units = ((push.head_dim_k + unit_elements(param)) - 1u) / unit_elements(param_1);
-    uint param_2 = kVFormat;
-    uint param_3 = kVFormat;
-    uint n_units = n_key_units + (((push.head_dim_v + unit_elements(param_2)) - 1u) / unit_elements(param_3));
-    for (uint unit = gl_LocalInvocationID.x; unit < n_units; unit += 128u)
+    uint slot = (head_kv * push.page_tokens) + (uint(own_position) % push.page_tokens);
+    uint param_2 = kKFormat;
+    uint param_3 = kKFormat;
+    uint n_key_units = ((push.head_dim_k + unit_elements(param_2)) - 1u) / unit_elements(param_3);
+    uint param_4 = kVFormat;
+    uint param_5 = kVFormat;
+    uint n_units = n_key_units + (((push.head_dim_v + unit_elements(param_4)) - 1u) / unit_elements(param_5));
+    uint _2463;
+    uint _2474;
+    uint _2485;
+    for (uint i = gl_LocalInvocationID.x; i < n_units; i += 128u)
     {
-        if (unit < n_key_units)
+        bool is_key = i < n_key_units;
+        if (is_key)
         {
-            first_bits = 0u;
-            uint param_4 = kKFormat;
-            uint param_5 = unit;
-            uint param_6 = push.head_dim_k;
-            uint param_7 = (keys + (slot * push.k_row_bytes)) / 2u;
-            write_unit(param_4, param_5, param_6, param_7, v_426, head_bits, first_bits);
+            _2463 = i;
         }
         else
         {
-            first_bits = kKDims;
-            uint param_8 = kVFormat;
-            uint param_9 = unit - n_key_units;
-            uint param_10 = push.head_dim_v;
-            uint param_11 = (values + (slot * push.v_row_bytes)) / 2u;
-            write_unit(param_8, param_9, param_10, param_11, v_426, head_bits, first_bits);
+            _2463 = i - n_key_units;
+        }
+        uint unit = _2463;
+        if (is_key)
+        {
+            _2474 = push.head_dim_k;
+        }
+        else
+        {
+            _2474 = push.head_dim_v;
+        }
+        uint n_1 = _2474;
+        if (is_key)
+        {
+            _2485 = keys + (slot * push.k_row_bytes);
+        }
+        else
+        {
+            _2485 = values + (slot * push.v_row_bytes);
+        }
+        uint at = _2485 / 2u;
+        first_bits = is_key ? 0u : kKDims;
+        if (_2505)
+        {
+            uint param_6 = kKFormat;
+            uint param_7 = unit;
+            uint param_8 = n_1;
+            uint param_9 = at;
+            write_unit(param_6, param_7, param_8, param_9, v_441, head_bits, first_bits);
+        }
+        else
+        {
+            if (is_key)
+            {
+                uint param_10 = kKFormat;
+                uint param_11 = unit;
+                uint param_12 = n_1;
+                uint param_13 = at;
+                write_unit(param_10, param_11, param_12, param_13, v_441, head_bits, first_bits);
+            }
+            else
+            {
+                uint param_14 = kVFormat;
+                uint param_15 = unit;
+                uint param_16 = n_1;
+                uint param_17 = at;
+                write_unit(param_14, param_15, param_16, param_17, v_441, head_bits, first_bits);
+            }
         }
     }
 }
 
 static inline __attribute__((always_inline))
-void make_heads(thread const bool& takes_key, device KvWords& v_426, constant Push& push, thread uint3& gl_LocalInvocationID, thread uint& gl_SubgroupID, thread uint& gl_NumSubgroups, thread uint& first_row, thread uint& group_size, thread uint& head_kv, threadgroup uint (&head_bits)[_1244], thread uint& first_bits, threadgroup float (&team_reduced)[_1862], const device Q& v_2069, const device KNorm& v_2116, const device QNorm& v_2128, threadgroup float4 (&q_tile)[_2161], const device PageTable& v_2264, const device Seq& v_2271, const device Pos& v_2286)
+void make_heads(thread const bool& takes_key, device KvWords& v_441, constant Push& push, thread uint3& gl_LocalInvocationID, thread uint& gl_SubgroupID, thread uint& gl_NumSubgroups, thread uint& own_sequence, thread int& own_position, thread uint& head_kv, thread uint& group_size, threadgroup uint (&head_bits)[_1147], thread uint& first_bits, threadgroup float (&team_reduced)[_1766], const device Q& v_1918, const device QNorm& v_1945, const device KNorm& v_1970, thread spvUnsafeArray<float, _2044>& asked_heads, thread spvUnsafeArray<float, kValueDimsOfLane>& asked_value, thread Item& first_item, threadgroup float4 (&q_tile)[_2137], const device PageTable& v_2373)
 {
-    if (takes_key)
+    uint lane = gl_LocalInvocationID.x % 64u;
+    uint team = gl_LocalInvocationID.x / 64u;
+    take_heads(gl_LocalInvocationID, gl_SubgroupID, group_size, head_bits, team_reduced, asked_heads, asked_value, q_tile);
+    spvUnsafeArray<float, kTeamValues> scales;
+    float _2559;
+    for (uint i = 0u; i < kTeamValues; i++)
     {
-        for (uint i = gl_LocalInvocationID.x; i < push.head_dim_v; i += 128u)
+        if (_2558)
         {
-            head_bits[kKDims + i] = as_type<uint>(v_2069.q[(push.v_at + (head_kv * push.head_dim_v)) + i]);
-        }
-    }
-    if (_2441)
-    {
-        bool param = takes_key;
-        find_scales(param, push, gl_LocalInvocationID, gl_SubgroupID, first_row, group_size, head_kv, team_reduced, v_2069);
-    }
-    for (uint i_1 = gl_LocalInvocationID.x; i_1 < _2457; i_1 += 128u)
-    {
-        uint param_1 = i_1 / row_floats;
-        bool _2463 = !exists(param_1, push, first_row, group_size);
-        bool _2472;
-        if (!_2463)
-        {
-            _2472 = (i_1 % row_floats) >= push.head_dim_k;
+            uint param = team;
+            uint param_1 = i;
+            uint param_2 = 64u;
+            float param_3 = sum_of_team(param, param_1, param_2, gl_NumSubgroups, team_reduced);
+            uint param_4 = push.head_dim_k;
+            float param_5 = push.eps;
+            _2559 = norm_scale(param_3, param_4, param_5);
         }
         else
         {
-            _2472 = _2463;
+            _2559 = 1.0;
         }
-        if (_2472)
-        {
-            ((threadgroup float*)&q_tile[i_1 / 4u])[i_1 % 4u] = 0.0;
-        }
+        scales[i] = _2559;
     }
-    uint n_items = push.head_dim_k - kPairs;
-    bool _2504;
-    for (uint i_2 = gl_LocalInvocationID.x; i_2 < (kHeads * n_items); i_2 += 128u)
+    Item item = first_item;
+    uint i_1 = lane;
+    while (i_1 < n_items(push))
     {
-        uint head = i_2 / n_items;
-        if (head == kKey)
+        for (uint j = 0u; j < kTeamValues; j++)
         {
-            _2504 = takes_key;
+            uint param_6 = j;
+            uint param_7 = head_of_team(param_6, gl_LocalInvocationID);
+            if (is_there(param_7, group_size))
+            {
+                uint param_8 = j;
+                uint param_9 = head_of_team(param_8, gl_LocalInvocationID);
+                float param_10 = scales[j];
+                Item param_11 = item;
+                turn(param_9, param_10, param_11, push, head_bits, q_tile);
+            }
         }
-        else
+        i_1 += 64u;
+        if (i_1 < n_items(push))
         {
-            uint param_2 = head;
-            _2504 = exists(param_2, push, first_row, group_size);
-        }
-        if (_2504)
-        {
-            uint param_3 = head;
-            uint param_4 = i_2 % n_items;
-            turn(param_3, param_4, push, gl_NumSubgroups, first_row, group_size, head_kv, head_bits, team_reduced, v_2069, v_2116, v_2128, q_tile);
+            uint param_12 = i_1;
+            item = load_item(param_12, push, v_1918, v_1945, v_1970);
         }
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
@@ -1050,7 +1229,7 @@ void make_heads(thread const bool& takes_key, device KvWords& v_426, constant Pu
     {
         return;
     }
-    write_key_and_value(v_426, push, gl_LocalInvocationID, head_kv, head_bits, first_bits, v_2264, v_2271, v_2286);
+    write_key_and_value(v_441, push, gl_LocalInvocationID, own_sequence, own_position, head_kv, head_bits, first_bits, v_2373);
     threadgroup_barrier(mem_flags::mem_device);
 }
 
@@ -1105,18 +1284,18 @@ uint first_level(thread const uint& format)
 }
 
 static inline __attribute__((always_inline))
-void load_v_levels(thread uint3& gl_LocalInvocationID, threadgroup float (&v_levels)[kVLevels], const device Constants& v_592, threadgroup float (&residual_signs)[_620])
+void load_v_levels(thread uint3& gl_LocalInvocationID, threadgroup float (&v_levels)[kVLevels], const device Constants& v_607, threadgroup float (&residual_signs)[_635])
 {
     uint i = gl_LocalInvocationID.x;
     for (;;)
     {
-        uint _580 = v_format();
-        uint param = _580;
-        uint _582 = n_levels(param);
-        if (i < _582)
+        uint _595 = v_format();
+        uint param = _595;
+        uint _597 = n_levels(param);
+        if (i < _597)
         {
             uint param_1 = v_format();
-            v_levels[i] = v_592.constants[first_level(param_1) + i];
+            v_levels[i] = v_607.constants[first_level(param_1) + i];
             i += 128u;
             continue;
         }
@@ -1127,7 +1306,7 @@ void load_v_levels(thread uint3& gl_LocalInvocationID, threadgroup float (&v_lev
     }
     for (uint i_1 = gl_LocalInvocationID.x; kHasResidual && (i_1 < 128u); i_1 += 128u)
     {
-        residual_signs[i_1] = v_592.constants[352u + i_1];
+        residual_signs[i_1] = v_607.constants[352u + i_1];
     }
 }
 
@@ -1138,19 +1317,19 @@ uint k_format()
 }
 
 static inline __attribute__((always_inline))
-void load_levels(thread uint3& gl_LocalInvocationID, threadgroup float (&v_levels)[kVLevels], const device Constants& v_592, threadgroup float (&residual_signs)[_620], threadgroup float (&k_levels)[kKLevels])
+void load_levels(thread uint3& gl_LocalInvocationID, threadgroup float (&v_levels)[kVLevels], const device Constants& v_607, threadgroup float (&residual_signs)[_635], threadgroup float (&k_levels)[kKLevels])
 {
-    load_v_levels(gl_LocalInvocationID, v_levels, v_592, residual_signs);
+    load_v_levels(gl_LocalInvocationID, v_levels, v_607, residual_signs);
     uint i = gl_LocalInvocationID.x;
     for (;;)
     {
-        uint _690 = k_format();
-        uint param = _690;
-        uint _692 = n_levels(param);
-        if (i < _692)
+        uint _706 = k_format();
+        uint param = _706;
+        uint _708 = n_levels(param);
+        if (i < _708)
         {
             uint param_1 = k_format();
-            k_levels[i] = v_592.constants[first_level(param_1) + i];
+            k_levels[i] = v_607.constants[first_level(param_1) + i];
             i += 128u;
             continue;
         }
@@ -1162,52 +1341,9 @@ void load_levels(thread uint3& gl_LocalInvocationID, threadgroup float (&v_level
 }
 
 static inline __attribute__((always_inline))
-uint first_of(thread const uint& seq, thread const uint& token, constant Push& push, const device MainPages& v_960, const device First& v_3148)
+uint half_at(thread const uint& at, device KvWords& v_441)
 {
-    uint _3142;
-    if (push.has_first > 0u)
-    {
-        uint param = seq;
-        int param_1 = v_3148.firsts[push.first_at + token];
-        _3142 = uint(keys_before(param, param_1, push, v_960));
-    }
-    else
-    {
-        _3142 = 0u;
-    }
-    return _3142;
-}
-
-static inline __attribute__((always_inline))
-uint page_of(thread const uint& seq, thread const uint& key, constant Push& push, const device MainPages& v_960)
-{
-    uint index = key / push.page_tokens;
-    if (push.pages_of == 0u)
-    {
-        return index;
-    }
-    int first = v_960.main_pages[push.main_pages_at + (2u * seq)];
-    int last = v_960.main_pages[(push.main_pages_at + (2u * seq)) + 1u];
-    if (push.pages_of == 1u)
-    {
-        return index + uint(first);
-    }
-    uint _1054;
-    if (index < uint(first))
-    {
-        _1054 = index;
-    }
-    else
-    {
-        _1054 = index + uint(max((last - first), 0));
-    }
-    return _1054;
-}
-
-static inline __attribute__((always_inline))
-uint half_at(thread const uint& at, device KvWords& v_426)
-{
-    return (v_426.kv_words[at >> uint(2)] >> (8u * (at & 2u))) & 65535u;
+    return (v_441.kv_words[at >> uint(2)] >> (8u * (at & 2u))) & 65535u;
 }
 
 static inline __attribute__((always_inline))
@@ -1217,69 +1353,69 @@ float f32_from_f16(thread const uint& half_bits)
     uint magnitude = half_bits & 32767u;
     uint subnormal = as_type<uint>(float(magnitude) * 5.9604644775390625e-08);
     uint exponent_offset = (magnitude < 31744u) ? 939524096u : 1879048192u;
-    uint _408;
+    uint _423;
     if (magnitude < 1024u)
     {
-        _408 = subnormal;
+        _423 = subnormal;
     }
     else
     {
-        _408 = (magnitude << uint(13)) + exponent_offset;
+        _423 = (magnitude << uint(13)) + exponent_offset;
     }
-    return as_type<float>(_sign | _408);
+    return as_type<float>(_sign | _423);
 }
 
 static inline __attribute__((always_inline))
-uint two_halves_at(thread const uint& at, device KvWords& v_426)
+uint two_halves_at(thread const uint& at, device KvWords& v_441)
 {
     uint param = at;
     uint param_1 = at + 2u;
-    return half_at(param, v_426) | (half_at(param_1, v_426) << uint(16));
+    return half_at(param, v_441) | (half_at(param_1, v_441) << uint(16));
 }
 
 static inline __attribute__((always_inline))
-float load_float(thread const uint& format, thread const uint& row, thread const uint& i, device KvWords& v_426)
+float load_float(thread const uint& format, thread const uint& row, thread const uint& i, device KvWords& v_441)
 {
     switch (format)
     {
         case 1u:
         {
             uint param = row + (2u * i);
-            uint param_1 = half_at(param, v_426);
+            uint param_1 = half_at(param, v_441);
             return f32_from_f16(param_1);
         }
         case 2u:
         {
             uint param_2 = row + (2u * i);
-            return as_type<float>(half_at(param_2, v_426) << uint(16));
+            return as_type<float>(half_at(param_2, v_441) << uint(16));
         }
     }
-    return as_type<float>(v_426.kv_words[(row / 4u) + i]);
+    return as_type<float>(v_441.kv_words[(row / 4u) + i]);
 }
 
 static inline __attribute__((always_inline))
-void load_k(thread const uint& row, thread const uint& piece, thread spvUnsafeArray<float4, 4>& k, device KvWords& v_426, constant Push& push, device KvQuads& v_842)
+void load_k(thread const uint& row, thread const uint& piece, thread spvUnsafeArray<float4, 4>& k, device KvWords& v_441, constant Push& push, device KvQuads& v_858)
 {
     uint format = k_format();
     if (format == 3u)
     {
         uint block = row + ((piece / 2u) * 34u);
         uint param = block;
-        uint param_1 = half_at(param, v_426);
+        uint param_1 = half_at(param, v_441);
         float _step = f32_from_f16(param_1);
         uint first = (block + 2u) + (16u * (piece % 2u));
         for (uint i = 0u; i < 4u; i++)
         {
             uint param_2 = first + (4u * i);
-            int codes = int(two_halves_at(param_2, v_426));
+            int codes = int(two_halves_at(param_2, v_441));
             k[i] = float4(float(extract_bits(codes, uint(0), uint(8))), float(extract_bits(codes, uint(8), uint(8))), float(extract_bits(codes, uint(16), uint(8))), float(extract_bits(codes, uint(24), uint(8)))) * _step;
         }
     }
     else
     {
-        if (_773)
+        if (_789)
         {
-            float _807;
+            float _823;
             for (uint i_1 = 0u; i_1 < 4u; i_1++)
             {
                 for (uint j = 0u; j < 4u; j++)
@@ -1290,13 +1426,13 @@ void load_k(thread const uint& row, thread const uint& piece, thread spvUnsafeAr
                         uint param_3 = format;
                         uint param_4 = row;
                         uint param_5 = dimension;
-                        _807 = load_float(param_3, param_4, param_5, v_426);
+                        _823 = load_float(param_3, param_4, param_5, v_441);
                     }
                     else
                     {
-                        _807 = 0.0;
+                        _823 = 0.0;
                     }
-                    k[i_1][j] = _807;
+                    k[i_1][j] = _823;
                 }
             }
         }
@@ -1306,14 +1442,14 @@ void load_k(thread const uint& row, thread const uint& piece, thread spvUnsafeAr
             {
                 for (uint i_2 = 0u; i_2 < 4u; i_2++)
                 {
-                    k[i_2] = as_type<float4>(v_842.kv_quads[((row / 16u) + (4u * piece)) + i_2]);
+                    k[i_2] = as_type<float4>(v_858.kv_quads[((row / 16u) + (4u * piece)) + i_2]);
                 }
             }
             else
             {
                 for (uint i_3 = 0u; i_3 < 2u; i_3++)
                 {
-                    uint4 pairs = v_842.kv_quads[((row / 16u) + (2u * piece)) + i_3];
+                    uint4 pairs = v_858.kv_quads[((row / 16u) + (2u * piece)) + i_3];
                     if (format == 1u)
                     {
                         k[2u * i_3] = float4(float2(as_type<half2>(pairs.x)), float2(as_type<half2>(pairs.y)));
@@ -1333,17 +1469,17 @@ void load_k(thread const uint& row, thread const uint& piece, thread spvUnsafeAr
 static inline __attribute__((always_inline))
 bool is_seen(thread const uint& row, thread const uint& position, threadgroup int (&first_seen)[kKey], threadgroup int (&last_seen)[kKey])
 {
-    bool _1227 = int(position) >= first_seen[row];
-    bool _1237;
-    if (_1227)
+    bool _2648 = int(position) >= first_seen[row];
+    bool _2658;
+    if (_2648)
     {
-        _1237 = int(position) <= last_seen[row];
+        _2658 = int(position) <= last_seen[row];
     }
     else
     {
-        _1237 = _1227;
+        _2658 = _2648;
     }
-    return _1237;
+    return _2658;
 }
 
 static inline __attribute__((always_inline))
@@ -1363,37 +1499,37 @@ static inline __attribute__((always_inline))
 float finite_or_nan(thread const float& value)
 {
     float param = value;
-    uint _337;
+    uint _352;
     if (is_finite(param))
     {
-        _337 = as_type<uint>(value);
+        _352 = as_type<uint>(value);
     }
     else
     {
-        _337 = 2143289344u;
+        _352 = 2143289344u;
     }
-    return as_type<float>(_337);
+    return as_type<float>(_352);
 }
 
 static inline __attribute__((always_inline))
-void reduce(thread const spvUnsafeArray<float, kKey>& values, thread const bool& is_sum, threadgroup float (&reduced)[_1108], thread uint& gl_SubgroupID)
+void reduce(thread const spvUnsafeArray<float, kKey>& values, thread const bool& is_sum, threadgroup float (&reduced)[_1003], thread uint& gl_SubgroupID)
 {
     spvUnsafeArray<float, kKey> results;
-    float _1080;
+    float _975;
     for (uint i = 0u; i < kKey; i++)
     {
         if (is_sum)
         {
-            _1080 = simd_sum(values[i]);
+            _975 = simd_sum(values[i]);
         }
         else
         {
-            _1080 = simd_max(values[i]);
+            _975 = simd_max(values[i]);
         }
-        results[i] = _1080;
+        results[i] = _975;
     }
-    bool _1096 = simd_is_first();
-    if (_1096)
+    bool _991 = simd_is_first();
+    if (_991)
     {
         for (uint i_1 = 0u; i_1 < kKey; i_1++)
         {
@@ -1410,7 +1546,7 @@ uint n_reduced(thread uint& gl_NumSubgroups)
 }
 
 static inline __attribute__((always_inline))
-float reduced_max(thread const uint& i, thread float& so_far, threadgroup float (&reduced)[_1108], thread uint& gl_NumSubgroups)
+float reduced_max(thread const uint& i, thread float& so_far, threadgroup float (&reduced)[_1003], thread uint& gl_NumSubgroups)
 {
     for (uint part = 0u; part < n_reduced(gl_NumSubgroups); part++)
     {
@@ -1420,7 +1556,7 @@ float reduced_max(thread const uint& i, thread float& so_far, threadgroup float 
 }
 
 static inline __attribute__((always_inline))
-void weigh(thread const uint& seq, thread const uint& first, thread const uint& end, device KvWords& v_426, constant Push& push, thread uint3& gl_LocalInvocationID, device KvQuads& v_842, const device MainPages& v_960, threadgroup float (&reduced)[_1108], thread uint& gl_SubgroupID, thread uint& gl_NumSubgroups, thread uint& head_kv, threadgroup int (&first_seen)[kKey], threadgroup int (&last_seen)[kKey], threadgroup float4 (&q_tile)[_2161], const device PageTable& v_2264, threadgroup uint (&v_rows)[128], threadgroup float (&largest)[kKey], threadgroup float (&shrink)[kKey], thread spvUnsafeArray<float, kKey>& weight_sum, thread spvUnsafeArray<float2, _2856>& value_sum, threadgroup float4 (&weights)[_2875])
+void weigh(thread const uint& first, thread const uint& end, device KvWords& v_441, constant Push& push, thread uint3& gl_LocalInvocationID, device KvQuads& v_858, threadgroup float (&reduced)[_1003], thread uint& gl_SubgroupID, thread uint& gl_NumSubgroups, threadgroup float4 (&q_tile)[_2137], threadgroup int (&first_seen)[kKey], threadgroup int (&last_seen)[kKey], thread uint& key_row, threadgroup float (&largest)[kKey], threadgroup float (&shrink)[kKey], thread spvUnsafeArray<float, kKey>& weight_sum, thread spvUnsafeArray<float2, _2999>& value_sum, threadgroup float2 (&weights)[_3019])
 {
     uint lane = gl_LocalInvocationID.x;
     uint position = first + lane;
@@ -1431,23 +1567,16 @@ void weigh(thread const uint& seq, thread const uint& first, thread const uint& 
     }
     if (position < end)
     {
-        uint param = seq;
-        uint param_1 = position;
-        uint page = uint(v_2264.page_table[(push.page_table_at + (seq * push.max_pages)) + page_of(param, param_1, push, v_960)]);
-        uint keys = push.kv_at + (page * push.page_bytes);
-        uint values = keys + ((push.n_head_kv * push.page_tokens) * push.k_row_bytes);
-        uint slot = (head_kv * push.page_tokens) + (position % push.page_tokens);
-        v_rows[lane] = values + (slot * push.v_row_bytes);
         spvUnsafeArray<spvUnsafeArray<float4, 4>, kPiecesAtOnce> k;
-        spvUnsafeArray<float4, 4> param_4;
+        spvUnsafeArray<float4, 4> param_2;
         for (uint first_piece = 0u; first_piece < kKPieces; first_piece += kPiecesAtOnce)
         {
             for (uint i = 0u; i < kPiecesAtOnce; i++)
             {
-                uint param_2 = keys + (slot * push.k_row_bytes);
-                uint param_3 = min((first_piece + i), _2639);
-                load_k(param_2, param_3, param_4, v_426, push, v_842);
-                k[i] = param_4;
+                uint param = key_row;
+                uint param_1 = min((first_piece + i), _2782);
+                load_k(param, param_1, param_2, v_441, push, v_858);
+                k[i] = param_2;
             }
             for (uint i_1 = 0u; i_1 < kPiecesAtOnce; i_1++)
             {
@@ -1464,101 +1593,101 @@ void weigh(thread const uint& seq, thread const uint& first, thread const uint& 
             }
         }
     }
-    float _2750;
+    float _2894;
     for (uint r_2 = 0u; r_2 < kKey; r_2++)
     {
-        bool _2741 = position < end;
-        bool _2749;
-        if (_2741)
+        bool _2885 = position < end;
+        bool _2893;
+        if (_2885)
         {
-            uint param_5 = r_2;
-            uint param_6 = position;
-            _2749 = is_seen(param_5, param_6, first_seen, last_seen);
+            uint param_3 = r_2;
+            uint param_4 = position;
+            _2893 = is_seen(param_3, param_4, first_seen, last_seen);
         }
         else
         {
-            _2749 = _2741;
+            _2893 = _2885;
         }
-        if (_2749)
+        if (_2893)
         {
-            float param_7 = scores[r_2];
-            _2750 = finite_or_nan(param_7);
+            float param_5 = scores[r_2];
+            _2894 = finite_or_nan(param_5);
         }
         else
         {
-            _2750 = -1000000015047466219876688855040.0;
+            _2894 = -1000000015047466219876688855040.0;
         }
-        scores[r_2] = _2750;
+        scores[r_2] = _2894;
     }
-    spvUnsafeArray<float, kKey> param_8;
-    param_8 = scores;
-    bool param_9 = false;
-    reduce(param_8, param_9, reduced, gl_SubgroupID);
+    spvUnsafeArray<float, kKey> param_6;
+    param_6 = scores;
+    bool param_7 = false;
+    reduce(param_6, param_7, reduced, gl_SubgroupID);
     if (lane < kKey)
     {
-        uint param_10 = lane;
-        float param_11 = largest[lane];
-        float _2782 = reduced_max(param_10, param_11, reduced, gl_NumSubgroups);
-        float top = _2782;
-        float _2790;
+        uint param_8 = lane;
+        float param_9 = largest[lane];
+        float _2926 = reduced_max(param_8, param_9, reduced, gl_NumSubgroups);
+        float top = _2926;
+        float _2934;
         if (largest[lane] == top)
         {
-            _2790 = 1.0;
+            _2934 = 1.0;
         }
         else
         {
-            _2790 = exp(largest[lane] - top);
+            _2934 = exp(largest[lane] - top);
         }
-        shrink[lane] = _2790;
+        shrink[lane] = _2934;
         largest[lane] = top;
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
-    float _2818;
+    float _2962;
     for (uint r_3 = 0u; r_3 < kKey; r_3++)
     {
         if (scores[r_3] == (-1000000015047466219876688855040.0))
         {
-            _2818 = 0.0;
+            _2962 = 0.0;
         }
         else
         {
-            _2818 = exp(scores[r_3] - largest[r_3]);
+            _2962 = exp(scores[r_3] - largest[r_3]);
         }
-        float weight = _2818;
+        float weight = _2962;
         weight_sum[r_3] = (weight_sum[r_3] * shrink[r_3]) + weight;
         for (uint p = 0u; p < kPairsOfLane; p++)
         {
-            uint _2863 = (r_3 * kPairsOfLane) + p;
-            value_sum[_2863] *= shrink[r_3];
+            uint _3006 = (r_3 * kPairsOfLane) + p;
+            value_sum[_3006] *= shrink[r_3];
         }
-        ((threadgroup float*)&weights[((lane * kKey) + r_3) / 4u])[r_3 % 4u] = weight;
+        ((threadgroup float*)&weights[((lane * kKey) + r_3) / 2u])[r_3 % 2u] = weight;
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
 }
 
 static inline __attribute__((always_inline))
-float2 load_pair_of_floats(thread const uint& format, thread const uint& row, thread const uint& pair, device KvWords& v_426, constant Push& push)
+float2 load_pair_of_floats(thread const uint& format, thread const uint& row, thread const uint& pair, device KvWords& v_441, constant Push& push)
 {
-    if (_486)
+    if (_501)
     {
         uint param = format;
         uint param_1 = row;
         uint param_2 = 2u * pair;
-        float _507;
+        float _523;
         if (((2u * pair) + 1u) < push.head_dim_v)
         {
             uint param_3 = format;
             uint param_4 = row;
             uint param_5 = (2u * pair) + 1u;
-            _507 = load_float(param_3, param_4, param_5, v_426);
+            _523 = load_float(param_3, param_4, param_5, v_441);
         }
         else
         {
-            _507 = 0.0;
+            _523 = 0.0;
         }
-        return float2(load_float(param, param_1, param_2, v_426), _507);
+        return float2(load_float(param, param_1, param_2, v_441), _523);
     }
-    uint word = v_426.kv_words[(row / 4u) + pair];
+    uint word = v_441.kv_words[(row / 4u) + pair];
     switch (format)
     {
         case 1u:
@@ -1570,11 +1699,11 @@ float2 load_pair_of_floats(thread const uint& format, thread const uint& row, th
             return as_type<float2>(uint2(word << uint(16), word & 4294901760u));
         }
     }
-    return as_type<float2>(uint2(v_426.kv_words[(row / 4u) + (2u * pair)], v_426.kv_words[((row / 4u) + (2u * pair)) + 1u]));
+    return as_type<float2>(uint2(v_441.kv_words[(row / 4u) + (2u * pair)], v_441.kv_words[((row / 4u) + (2u * pair)) + 1u]));
 }
 
 static inline __attribute__((always_inline))
-float2 load_v(thread const uint& row, thread const uint& pair, device KvWords& v_426, constant Push& push)
+float2 load_v(thread const uint& row, thread const uint& pair, device KvWords& v_441, constant Push& push)
 {
     uint format = v_format();
     switch (format)
@@ -1583,16 +1712,16 @@ float2 load_v(thread const uint& row, thread const uint& pair, device KvWords& v
         {
             uint block = row + ((pair / 16u) * 34u);
             uint param = (block + 2u) + (2u * (pair % 16u));
-            int codes = int(half_at(param, v_426));
+            int codes = int(half_at(param, v_441));
             uint param_1 = block;
-            uint param_2 = half_at(param_1, v_426);
+            uint param_2 = half_at(param_1, v_441);
             return float2(float(extract_bits(codes, uint(0), uint(8))), float(extract_bits(codes, uint(8), uint(8)))) * f32_from_f16(param_2);
         }
     }
     uint param_3 = format;
     uint param_4 = row;
     uint param_5 = pair;
-    return load_pair_of_floats(param_3, param_4, param_5, v_426, push);
+    return load_pair_of_floats(param_3, param_4, param_5, v_441, push);
 }
 
 static inline __attribute__((always_inline))
@@ -1607,20 +1736,20 @@ void leave_out(thread const uint& position, thread const uint& p, thread float2&
         return;
     }
     uint seeing = 0u;
-    uint _2924;
+    uint _3068;
     for (uint r = 0u; r < kKey; r++)
     {
         uint param_2 = r;
         uint param_3 = position;
         if (is_seen(param_2, param_3, first_seen, last_seen))
         {
-            _2924 = 1u << r;
+            _3068 = 1u << r;
         }
         else
         {
-            _2924 = 0u;
+            _3068 = 0u;
         }
-        seeing |= _2924;
+        seeing |= _3068;
     }
     if (is_first)
     {
@@ -1635,14 +1764,28 @@ void leave_out(thread const uint& position, thread const uint& p, thread float2&
 }
 
 static inline __attribute__((always_inline))
-void add_values(thread const uint& block, thread const uint& n, device KvWords& v_426, constant Push& push, thread uint3& gl_LocalInvocationID, threadgroup int (&first_seen)[kKey], threadgroup int (&last_seen)[kKey], threadgroup uint (&v_rows)[128], thread spvUnsafeArray<float2, _2856>& value_sum, threadgroup float4 (&weights)[_2875], thread spvUnsafeArray<uint, kPairsOfLane>& damaged, thread bool& is_careful)
+void add_value(thread const uint& position, thread const uint& p, thread const float2& v, thread spvUnsafeArray<float2, _2999>& value_sum, threadgroup float2 (&weights)[_3019])
+{
+    for (uint r = 0u; r < kKey; r += 2u)
+    {
+        float2 weight = weights[((position * kKey) + r) / 2u];
+        for (uint j = 0u; j < 2u; j++)
+        {
+            uint _3133 = ((r + j) * kPairsOfLane) + p;
+            value_sum[_3133] += (v * weight[j]);
+        }
+    }
+}
+
+static inline __attribute__((always_inline))
+void add_values(thread const uint& block, thread const uint& n_1, device KvWords& v_441, constant Push& push, thread uint3& gl_LocalInvocationID, threadgroup int (&first_seen)[kKey], threadgroup int (&last_seen)[kKey], threadgroup uint (&v_rows)[128], thread spvUnsafeArray<float2, _2999>& value_sum, threadgroup float2 (&weights)[_3019], thread spvUnsafeArray<uint, kPairsOfLane>& damaged, thread bool& is_careful)
 {
     uint lane = gl_LocalInvocationID.x;
-    if (lane >= _2966)
+    if (lane >= _3154)
     {
         return;
     }
-    spvUnsafeArray<float2, kValuesAtOnce> v;
+    spvUnsafeArray<float2, kValuesAtOnce> values;
     for (uint p = 0u; p < kPairsOfLane; p++)
     {
         uint pair = (lane % kPairsAtOnce) + (p * 128u);
@@ -1650,119 +1793,129 @@ void add_values(thread const uint& block, thread const uint& n, device KvWords& 
         {
             continue;
         }
-        uint _2995 = lane / kPairsAtOnce;
-        for (uint first = _2995; first < n; first += _3133)
+        if (is_careful)
+        {
+            uint _3188 = lane / kPairsAtOnce;
+            for (uint position = _3188; position < n_1; position += kStride)
+            {
+                uint param = v_rows[position];
+                uint param_1 = pair;
+                float2 value = load_v(param, param_1, v_441, push);
+                uint param_2 = block + position;
+                uint param_3 = p;
+                float2 param_4 = value;
+                leave_out(param_2, param_3, param_4, first_seen, last_seen, damaged);
+                value = param_4;
+                uint param_5 = position;
+                uint param_6 = p;
+                float2 param_7 = value;
+                add_value(param_5, param_6, param_7, value_sum, weights);
+            }
+            continue;
+        }
+        uint _3227 = lane / kPairsAtOnce;
+        for (uint first = _3227; first < n_1; first += _3295)
         {
             for (uint i = 0u; i < kValuesAtOnce; i++)
             {
-                uint param = v_rows[min((first + (i * kStride)), (n - 1u))];
-                uint param_1 = pair;
-                v[i] = load_v(param, param_1, v_426, push);
+                uint param_8 = v_rows[min((first + (i * kStride)), (n_1 - 1u))];
+                uint param_9 = pair;
+                values[i] = load_v(param_8, param_9, v_441, push);
             }
-            if (is_careful)
+            for (uint i_1 = 0u; i_1 < kValuesAtOnce; i_1++)
             {
-                for (uint i_1 = 0u; i_1 < kValuesAtOnce; i_1++)
-                {
-                    uint param_2 = block + min((first + (i_1 * kStride)), (n - 1u));
-                    uint param_3 = p;
-                    float2 param_4 = v[i_1];
-                    leave_out(param_2, param_3, param_4, first_seen, last_seen, damaged);
-                    v[i_1] = param_4;
-                }
-            }
-            for (uint i_2 = 0u; i_2 < kValuesAtOnce; i_2++)
-            {
-                uint position = first + (i_2 * kStride);
-                if (position >= n)
+                uint position_1 = first + (i_1 * kStride);
+                if (position_1 >= n_1)
                 {
                     break;
                 }
-                for (uint r = 0u; r < kKey; r += 4u)
-                {
-                    float4 weight = weights[((position * kKey) + r) / 4u];
-                    for (uint j = 0u; j < 4u; j++)
-                    {
-                        uint _3115 = ((r + j) * kPairsOfLane) + p;
-                        value_sum[_3115] += (v[i_2] * weight[j]);
-                    }
-                }
+                uint param_10 = position_1;
+                uint param_11 = p;
+                float2 param_12 = values[i_1];
+                add_value(param_10, param_11, param_12, value_sum, weights);
             }
         }
     }
 }
 
 static inline __attribute__((always_inline))
-void attend(thread const uint& first_token, thread const uint& last_token, thread const uint& seq, thread const uint& first, thread const uint& end, device KvWords& v_426, constant Push& push, thread uint3& gl_LocalInvocationID, device KvQuads& v_842, const device MainPages& v_960, threadgroup float (&reduced)[_1108], thread uint& gl_SubgroupID, thread uint& gl_NumSubgroups, thread uint& first_row, thread uint& group_size, thread uint& head_kv, threadgroup int (&first_seen)[kKey], threadgroup int (&last_seen)[kKey], threadgroup float4 (&q_tile)[_2161], const device PageTable& v_2264, const device Pos& v_2286, threadgroup uint (&v_rows)[128], threadgroup float (&largest)[kKey], threadgroup float (&shrink)[kKey], thread spvUnsafeArray<float, kKey>& weight_sum, thread spvUnsafeArray<float2, _2856>& value_sum, threadgroup float4 (&weights)[_2875], thread spvUnsafeArray<uint, kPairsOfLane>& damaged, thread bool& is_careful, const device First& v_3148)
+void attend(thread const uint& first_token, thread const uint& last_token, thread const uint& seq, thread const uint& first, thread const uint& end, device KvWords& v_441, constant Push& push, thread uint3& gl_LocalInvocationID, device KvQuads& v_858, threadgroup float (&reduced)[_1003], thread uint& gl_SubgroupID, thread uint& gl_NumSubgroups, thread int& own_position, thread uint& head_kv, thread uint& group_size, const device First& v_1128, threadgroup float4 (&q_tile)[_2137], const device PageTable& v_2373, threadgroup int (&first_seen)[kKey], threadgroup int (&last_seen)[kKey], thread uint& key_row, threadgroup uint (&v_rows)[128], threadgroup float (&largest)[kKey], threadgroup float (&shrink)[kKey], thread spvUnsafeArray<float, kKey>& weight_sum, thread spvUnsafeArray<float2, _2999>& value_sum, threadgroup float2 (&weights)[_3019], thread spvUnsafeArray<uint, kPairsOfLane>& damaged, thread bool& is_careful)
 {
     uint lane = gl_LocalInvocationID.x;
     if (lane < kKey)
     {
         uint param = lane;
-        bool _3188 = exists(param, push, first_row, group_size);
-        bool _3196;
-        if (_3188)
+        bool _3310 = exists(param, group_size);
+        bool _3318;
+        if (_3310)
         {
             uint param_1 = lane;
-            _3196 = token_of(param_1, first_row, group_size) >= first_token;
+            _3318 = token_of(param_1) >= first_token;
         }
         else
         {
-            _3196 = _3188;
+            _3318 = _3310;
         }
-        bool _3204;
-        if (_3196)
+        bool _3326;
+        if (_3318)
         {
             uint param_2 = lane;
-            _3204 = token_of(param_2, first_row, group_size) <= last_token;
+            _3326 = token_of(param_2) <= last_token;
         }
         else
         {
-            _3204 = _3196;
+            _3326 = _3318;
         }
-        bool is_among = _3204;
-        int _3207;
+        bool is_among = _3326;
+        int _3329;
         if (is_among)
         {
             uint param_3 = lane;
             uint param_4 = seq;
-            uint param_5 = token_of(param_3, first_row, group_size);
-            _3207 = keys_of(param_4, param_5, push, v_960, v_2286) - 1;
+            uint param_5 = token_of(param_3);
+            _3329 = keys_of(param_4, param_5, own_position) - 1;
         }
         else
         {
-            _3207 = -1;
+            _3329 = -1;
         }
-        last_seen[lane] = _3207;
-        int _3224;
+        last_seen[lane] = _3329;
+        int _3346;
         if (is_among)
         {
             uint param_6 = lane;
             uint param_7 = seq;
-            uint param_8 = token_of(param_6, first_row, group_size);
-            _3224 = int(first_of(param_7, param_8, push, v_960, v_3148));
+            uint param_8 = token_of(param_6);
+            _3346 = int(first_of(param_7, param_8, push, v_1128));
         }
         else
         {
-            _3224 = 0;
+            _3346 = 0;
         }
-        first_seen[lane] = _3224;
+        first_seen[lane] = _3346;
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
     for (uint block = first; block < end; block += 128u)
     {
-        uint param_9 = seq;
-        uint param_10 = block;
-        uint param_11 = end;
-        weigh(param_9, param_10, param_11, v_426, push, gl_LocalInvocationID, v_842, v_960, reduced, gl_SubgroupID, gl_NumSubgroups, head_kv, first_seen, last_seen, q_tile, v_2264, v_rows, largest, shrink, weight_sum, value_sum, weights);
+        if ((false || (block > first)) || is_careful)
+        {
+            uint param_9 = seq;
+            uint param_10 = block;
+            uint param_11 = end;
+            find_block(param_9, param_10, param_11, push, gl_LocalInvocationID, head_kv, v_2373, key_row, v_rows);
+        }
         uint param_12 = block;
-        uint param_13 = min(128u, (end - block));
-        add_values(param_12, param_13, v_426, push, gl_LocalInvocationID, first_seen, last_seen, v_rows, value_sum, weights, damaged, is_careful);
+        uint param_13 = end;
+        weigh(param_12, param_13, v_441, push, gl_LocalInvocationID, v_858, reduced, gl_SubgroupID, gl_NumSubgroups, q_tile, first_seen, last_seen, key_row, largest, shrink, weight_sum, value_sum, weights);
+        uint param_14 = block;
+        uint param_15 = min(128u, (end - block));
+        add_values(param_14, param_15, v_441, push, gl_LocalInvocationID, first_seen, last_seen, v_rows, value_sum, weights, damaged, is_careful);
         threadgroup_barrier(mem_flags::mem_threadgroup);
     }
 }
 
 static inline __attribute__((always_inline))
-void sum_up(thread const uint& part, device KvWords& v_426, constant Push& push, thread uint3& gl_LocalInvocationID, device KvQuads& v_842, const device MainPages& v_960, threadgroup float (&reduced)[_1108], thread uint& gl_SubgroupID, thread uint& gl_NumSubgroups, thread uint& first_row, thread uint& group_size, thread uint& head_kv, threadgroup int (&first_seen)[kKey], threadgroup int (&last_seen)[kKey], threadgroup float4 (&q_tile)[_2161], const device PageTable& v_2264, const device Seq& v_2271, const device Pos& v_2286, threadgroup uint (&v_rows)[128], threadgroup float (&largest)[kKey], threadgroup float (&shrink)[kKey], thread spvUnsafeArray<float, kKey>& weight_sum, thread spvUnsafeArray<float2, _2856>& value_sum, threadgroup float4 (&weights)[_2875], thread spvUnsafeArray<uint, kPairsOfLane>& damaged, thread bool& is_careful, const device First& v_3148)
+void sum_up(thread const uint& part, device KvWords& v_441, constant Push& push, thread uint3& gl_LocalInvocationID, device KvQuads& v_858, threadgroup float (&reduced)[_1003], thread uint& gl_SubgroupID, thread uint& gl_NumSubgroups, thread uint& own_sequence, thread int& own_position, thread uint& head_kv, thread uint& group_size, const device First& v_1128, threadgroup float4 (&q_tile)[_2137], const device PageTable& v_2373, threadgroup int (&first_seen)[kKey], threadgroup int (&last_seen)[kKey], thread uint& key_row, threadgroup uint (&v_rows)[128], threadgroup float (&largest)[kKey], threadgroup float (&shrink)[kKey], thread spvUnsafeArray<float, kKey>& weight_sum, thread spvUnsafeArray<float2, _2999>& value_sum, threadgroup float2 (&weights)[_3019], thread spvUnsafeArray<uint, kPairsOfLane>& damaged, thread bool& is_careful)
 {
     for (uint r = 0u; r < kKey; r++)
     {
@@ -1776,50 +1929,50 @@ void sum_up(thread const uint& part, device KvWords& v_426, constant Push& push,
     {
         largest[gl_LocalInvocationID.x] = -1000000015047466219876688855040.0;
     }
-    uint param = rows_of_tile(push, first_row, group_size) - 1u;
-    uint last_of_tile = token_of(param, first_row, group_size);
-    uint param_1 = 0u;
-    uint token = token_of(param_1, first_row, group_size);
-    uint _4078;
+    uint last_of_tile = last_token_of_tile();
+    uint param = 0u;
+    uint token = token_of(param);
     while (token <= last_of_tile)
     {
-        uint seq = uint(v_2271.seqs[push.seq_at + token]);
+        uint param_1 = token;
+        uint seq = seq_of(param_1, own_sequence);
         uint param_2 = seq;
         uint param_3 = token;
-        int n_keys = keys_of(param_2, param_3, push, v_960, v_2286);
+        int n_keys = keys_of(param_2, param_3, own_position);
         uint param_4 = uint(n_keys);
         uint n_positions = part_positions(param_4, push);
         uint last_token = token;
         uint param_5 = seq;
         uint param_6 = token;
-        uint first_position = first_of(param_5, param_6, push, v_960, v_3148);
+        uint first_position = first_of(param_5, param_6, push, v_1128);
         for (;;)
         {
-            bool _4028 = last_token < last_of_tile;
-            bool _4041;
-            if (_4028)
+            bool _4234 = last_token < last_of_tile;
+            bool _4243;
+            if (_4234)
             {
-                _4041 = uint(v_2271.seqs[(push.seq_at + last_token) + 1u]) == seq;
+                uint param_7 = last_token + 1u;
+                _4243 = seq_of(param_7, own_sequence) == seq;
             }
             else
             {
-                _4041 = _4028;
+                _4243 = _4234;
             }
-            if (_4041)
+            if (_4243)
             {
-                uint param_7 = seq;
-                uint param_8 = last_token + 1u;
-                int keys_of_next = keys_of(param_7, param_8, push, v_960, v_2286);
-                uint param_9 = uint(keys_of_next);
-                if (part_positions(param_9, push) != n_positions)
+                uint param_8 = seq;
+                uint param_9 = last_token + 1u;
+                int keys_of_next = keys_of(param_8, param_9, own_position);
+                uint param_10 = uint(keys_of_next);
+                if (part_positions(param_10, push) != n_positions)
                 {
                     break;
                 }
                 last_token++;
                 n_keys = max(n_keys, keys_of_next);
-                uint param_10 = seq;
-                uint param_11 = last_token;
-                first_position = min(first_position, first_of(param_10, param_11, push, v_960, v_3148));
+                uint param_11 = seq;
+                uint param_12 = last_token;
+                first_position = min(first_position, first_of(param_11, param_12, push, v_1128));
                 continue;
             }
             else
@@ -1827,92 +1980,75 @@ void sum_up(thread const uint& part, device KvWords& v_426, constant Push& push,
                 break;
             }
         }
-        uint first = part * n_positions;
-        if (first_position > first)
-        {
-            _4078 = ((first_position - first) / 128u) * 128u;
-        }
-        else
-        {
-            _4078 = 0u;
-        }
-        uint left_out = _4078;
-        uint param_12 = token;
-        uint param_13 = last_token;
-        uint param_14 = seq;
-        uint param_15 = first + left_out;
-        uint param_16 = min(uint(n_keys), (first + n_positions));
-        attend(param_12, param_13, param_14, param_15, param_16, v_426, push, gl_LocalInvocationID, v_842, v_960, reduced, gl_SubgroupID, gl_NumSubgroups, first_row, group_size, head_kv, first_seen, last_seen, q_tile, v_2264, v_2286, v_rows, largest, shrink, weight_sum, value_sum, weights, damaged, is_careful, v_3148);
+        uint param_13 = part;
+        uint param_14 = uint(n_keys);
+        uint param_15 = first_position;
+        uint2 seen = seen_positions(param_13, param_14, param_15, push);
+        uint param_16 = token;
+        uint param_17 = last_token;
+        uint param_18 = seq;
+        uint param_19 = seen.x;
+        uint param_20 = seen.y;
+        attend(param_16, param_17, param_18, param_19, param_20, v_441, push, gl_LocalInvocationID, v_858, reduced, gl_SubgroupID, gl_NumSubgroups, own_position, head_kv, group_size, v_1128, q_tile, v_2373, first_seen, last_seen, key_row, v_rows, largest, shrink, weight_sum, value_sum, weights, damaged, is_careful);
         token = last_token + 1u;
     }
 }
 
 static inline __attribute__((always_inline))
-bool are_sums_damaged(threadgroup float (&reduced)[_1108], thread uint& gl_SubgroupID, thread uint& gl_NumSubgroups, thread spvUnsafeArray<float2, _2856>& value_sum)
+void note_damage(thread spvUnsafeArray<float2, _2999>& value_sum, threadgroup short& are_damaged)
 {
-    spvUnsafeArray<float, kKey> found;
-    for (uint r = 0u; r < kKey; r++)
-    {
-        found[r] = 0.0;
-    }
-    for (uint i = 0u; i < _3907; i++)
+    for (uint i = 0u; i < _4130; i++)
     {
         float param = value_sum[i].x;
-        bool _3914 = !is_finite(param);
-        bool _3924;
-        if (!_3914)
+        bool _4137 = !is_finite(param);
+        bool _4147;
+        if (!_4137)
         {
             float param_1 = value_sum[i].y;
-            _3924 = !is_finite(param_1);
+            _4147 = !is_finite(param_1);
         }
         else
         {
-            _3924 = _3914;
+            _4147 = _4137;
         }
-        if (_3924)
+        if (_4147)
         {
-            found[0] = 1.0;
+            are_damaged = short(true);
         }
     }
-    spvUnsafeArray<float, kKey> param_2;
-    param_2 = found;
-    bool param_3 = false;
-    reduce(param_2, param_3, reduced, gl_SubgroupID);
-    uint param_4 = 0u;
-    float param_5 = 0.0;
-    float _3937 = reduced_max(param_4, param_5, reduced, gl_NumSubgroups);
-    bool are_damaged = _3937 > 0.0;
-    threadgroup_barrier(mem_flags::mem_threadgroup);
-    return are_damaged;
 }
 
 static inline __attribute__((always_inline))
-void share_sums(thread const uint& p, thread const uint& component, thread uint3& gl_LocalInvocationID, thread spvUnsafeArray<float2, _2856>& value_sum, threadgroup float4 (&weights)[_2875], thread spvUnsafeArray<uint, kPairsOfLane>& damaged)
+void share_sums(thread const uint& p, thread const uint& first_component, thread uint3& gl_LocalInvocationID, thread spvUnsafeArray<float2, _2999>& value_sum, threadgroup float2 (&weights)[_3019], thread spvUnsafeArray<uint, kPairsOfLane>& damaged)
 {
     uint lane = gl_LocalInvocationID.x;
-    float4 sums;
-    float _3300;
-    for (uint r = 0u; r < kKey; r += 4u)
+    float2 sums;
+    float _3447;
+    for (uint c = 0u; c < 2u; c++)
     {
-        for (uint j = 0u; j < 4u; j++)
+        uint component = first_component + c;
+        for (uint r = 0u; r < kKey; r += 2u)
         {
-            bool is_damaged = ((damaged[p] >> ((r + j) + (component * 16u))) & 1u) != 0u;
-            if (is_damaged)
+            for (uint j = 0u; j < 2u; j++)
             {
-                _3300 = as_type<float>(2143289344u);
+                bool is_damaged = ((damaged[p] >> ((r + j) + (component * 16u))) & 1u) != 0u;
+                if (is_damaged)
+                {
+                    _3447 = as_type<float>(2143289344u);
+                }
+                else
+                {
+                    _3447 = value_sum[((r + j) * kPairsOfLane) + p][component];
+                }
+                sums[j] = _3447;
             }
-            else
-            {
-                _3300 = value_sum[((r + j) * kPairsOfLane) + p][component];
-            }
-            sums[j] = _3300;
+            weights[((((c * 128u) + lane) * kKey) + r) / 2u] = sums;
         }
-        weights[((lane * kKey) + r) / 4u] = sums;
     }
 }
 
 static inline __attribute__((always_inline))
-float reduced_sum(thread const uint& i, threadgroup float (&reduced)[_1108], thread uint& gl_NumSubgroups)
+float reduced_sum(thread const uint& i, threadgroup float (&reduced)[_1003], thread uint& gl_NumSubgroups)
 {
     float sum = 0.0;
     for (uint part = 0u; part < n_reduced(gl_NumSubgroups); part++)
@@ -1923,100 +2059,113 @@ float reduced_sum(thread const uint& i, threadgroup float (&reduced)[_1108], thr
 }
 
 static inline __attribute__((always_inline))
-void store_sums(thread const uint& p, thread const uint& component, thread const uint& part, constant Push& push, thread uint3& gl_LocalInvocationID, threadgroup float (&reduced)[_1108], thread uint& gl_NumSubgroups, thread uint& first_row, thread uint& group_size, thread uint& head_kv, threadgroup float (&largest)[kKey], threadgroup float4 (&weights)[_2875], thread bool& is_only_part, device Merged& v_3414, volatile device Out& v_3432, volatile device Softmax& v_3468)
+void store_sums(thread const uint& p, thread const uint& first_component, thread const uint& part, constant Push& push, thread uint3& gl_LocalInvocationID, threadgroup float (&reduced)[_1003], thread uint& gl_NumSubgroups, thread uint& head_kv, thread uint& group_size, threadgroup float (&largest)[kKey], threadgroup float2 (&weights)[_3019], thread bool& is_only_part, device Merged& v_3580, volatile device Out& v_3598, volatile device Softmax& v_3634)
 {
-    float _3447;
-    for (uint i = gl_LocalInvocationID.x; i < _3336; i += 128u)
+    float _3613;
+    for (uint i = gl_LocalInvocationID.x; i < _3489; i += 128u)
     {
-        uint row = i / kPairsAtOnce;
-        uint dimension = (2u * ((i % kPairsAtOnce) + (p * 128u))) + component;
+        uint row = i / n;
+        uint c = i % 2u;
+        uint pair = (i % n) / 2u;
+        uint dimension = ((2u * (pair + (p * 128u))) + first_component) + c;
         uint param = row;
-        bool _3353 = !exists(param, push, first_row, group_size);
-        bool _3361;
-        if (!_3353)
+        bool _3514 = !exists(param, group_size);
+        bool _3522;
+        if (!_3514)
         {
-            _3361 = dimension >= push.head_dim_v;
+            _3522 = dimension >= push.head_dim_v;
         }
         else
         {
-            _3361 = _3353;
+            _3522 = _3514;
         }
-        if (_3361)
+        if (_3522)
         {
             continue;
         }
         float sum = 0.0;
-        for (uint n = 0u; n < kStride; n++)
+        for (uint j = 0u; j < kStride; j++)
         {
-            sum += ((threadgroup float*)&weights[((((n * kPairsAtOnce) + (i % kPairsAtOnce)) * kKey) + row) / 4u])[row % 4u];
+            uint lane = ((c * 128u) + (j * kPairsAtOnce)) + pair;
+            sum += ((threadgroup float*)&weights[((lane * kKey) + row) / 2u])[row % 2u];
         }
         uint param_1 = row;
         float total = reduced_sum(param_1, reduced, gl_NumSubgroups);
         uint param_2 = row;
-        uint vector = ((part * push.n_tokens) * push.n_head) + vector_of(param_2, push, first_row, group_size, head_kv);
+        uint vector = ((part * push.n_tokens) * push.n_head) + vector_of(param_2, head_kv, group_size);
         if (is_only_part)
         {
-            v_3414.merged[(push.merged_at + (vector * push.head_dim_v)) + dimension] = sum / total;
+            v_3580.merged[(push.merged_at + (vector * push.head_dim_v)) + dimension] = sum / total;
             continue;
         }
         if (push.keeps_sums == 0u)
         {
-            _3447 = sum / total;
+            _3613 = sum / total;
         }
         else
         {
-            _3447 = sum;
+            _3613 = sum;
         }
-        v_3432.result[(push.out_at + (vector * push.head_dim_v)) + dimension] = _3447;
+        v_3598.result[(push.out_at + (vector * push.head_dim_v)) + dimension] = _3613;
         if ((push.keeps_sums != 0u) && (dimension == 0u))
         {
-            v_3468.softmax[push.softmax_at + vector] = float2(largest[row], total);
+            v_3634.softmax[push.softmax_at + vector] = float2(largest[row], total);
         }
     }
 }
 
 static inline __attribute__((always_inline))
-void store(thread const uint& part, constant Push& push, thread uint3& gl_LocalInvocationID, threadgroup float (&reduced)[_1108], thread uint& gl_SubgroupID, thread uint& gl_NumSubgroups, thread uint& first_row, thread uint& group_size, thread uint& head_kv, threadgroup float (&largest)[kKey], thread spvUnsafeArray<float, kKey>& weight_sum, thread spvUnsafeArray<float2, _2856>& value_sum, threadgroup float4 (&weights)[_2875], thread spvUnsafeArray<uint, kPairsOfLane>& damaged, thread bool& is_only_part, device Merged& v_3414, volatile device Out& v_3432, volatile device Softmax& v_3468)
+void store(thread const uint& part, constant Push& push, thread uint3& gl_LocalInvocationID, threadgroup float (&reduced)[_1003], thread uint& gl_NumSubgroups, thread uint& head_kv, thread uint& group_size, threadgroup float (&largest)[kKey], thread spvUnsafeArray<float2, _2999>& value_sum, threadgroup float2 (&weights)[_3019], thread spvUnsafeArray<uint, kPairsOfLane>& damaged, thread bool& is_only_part, device Merged& v_3580, volatile device Out& v_3598, volatile device Softmax& v_3634)
 {
-    spvUnsafeArray<float, kKey> param;
-    param = weight_sum;
-    bool param_1 = true;
-    reduce(param, param_1, reduced, gl_SubgroupID);
     for (uint p = 0u; p < kPairsOfLane; p++)
     {
-        for (uint component = 0u; component < 2u; component++)
+        for (uint component = 0u; component < 2u; component += 2u)
         {
+            uint param = p;
+            uint param_1 = component;
+            share_sums(param, param_1, gl_LocalInvocationID, value_sum, weights, damaged);
+            threadgroup_barrier(mem_flags::mem_threadgroup);
             uint param_2 = p;
             uint param_3 = component;
-            share_sums(param_2, param_3, gl_LocalInvocationID, value_sum, weights, damaged);
-            threadgroup_barrier(mem_flags::mem_threadgroup);
-            uint param_4 = p;
-            uint param_5 = component;
-            uint param_6 = part;
-            store_sums(param_4, param_5, param_6, push, gl_LocalInvocationID, reduced, gl_NumSubgroups, first_row, group_size, head_kv, largest, weights, is_only_part, v_3414, v_3432, v_3468);
-            threadgroup_barrier(mem_flags::mem_threadgroup);
+            uint param_4 = part;
+            store_sums(param_2, param_3, param_4, push, gl_LocalInvocationID, reduced, gl_NumSubgroups, head_kv, group_size, largest, weights, is_only_part, v_3580, v_3598, v_3634);
+            bool _3679 = (p + 1u) < kPairsOfLane;
+            bool _3686;
+            if (!_3679)
+            {
+                _3686 = (component + 2u) < 2u;
+            }
+            else
+            {
+                _3686 = _3679;
+            }
+            if (_3686)
+            {
+                threadgroup_barrier(mem_flags::mem_threadgroup);
+            }
         }
     }
 }
 
 static inline __attribute__((always_inline))
-float2 softmax_of_part(thread const uint& part, thread const uint& vector, constant Push& push, volatile device Softmax& v_3468)
+float2 softmax_of_part(thread const uint& part, thread const uint& row, threadgroup float2 (&softmaxes)[_3695])
 {
-    return v_3468.softmax[(push.softmax_at + ((part * push.n_tokens) * push.n_head)) + vector];
+    return softmaxes[(row * 32u) + part];
 }
 
 static inline __attribute__((always_inline))
-float sum_of_part(thread const uint& part, thread const uint& vector, thread const uint& dimension, constant Push& push, volatile device Out& v_3432)
+float sum_of_part(thread const uint& part, thread const uint& row, thread const uint& dimension, constant Push& push, thread uint& head_kv, thread uint& group_size, volatile device Out& v_3598)
 {
-    return v_3432.result[(push.out_at + ((((part * push.n_tokens) * push.n_head) + vector) * push.head_dim_v)) + dimension];
+    uint param = row;
+    return v_3598.result[(push.out_at + ((((part * push.n_tokens) * push.n_head) + vector_of(param, head_kv, group_size)) * push.head_dim_v)) + dimension];
 }
 
 static inline __attribute__((always_inline))
-float put_together(thread const uint& vector, thread const uint& dimension, thread const uint& n_parts, constant Push& push, volatile device Out& v_3432, volatile device Softmax& v_3468)
+float put_together(thread const uint& vector, thread const uint& dimension, thread const uint& n_parts, constant Push& push, thread uint& head_kv, thread uint& group_size, volatile device Out& v_3598, threadgroup float2 (&softmaxes)[_3695])
 {
     uint param = 0u;
     uint param_1 = vector;
-    float largest = softmax_of_part(param, param_1, push, v_3468).x;
+    float largest = softmax_of_part(param, param_1, softmaxes).x;
     spvUnsafeArray<float, 8> scores;
     for (uint first = 1u; first < n_parts; first += 8u)
     {
@@ -2024,7 +2173,7 @@ float put_together(thread const uint& vector, thread const uint& dimension, thre
         {
             uint param_2 = min((first + i), (n_parts - 1u));
             uint param_3 = vector;
-            scores[i] = softmax_of_part(param_2, param_3, push, v_3468).x;
+            scores[i] = softmax_of_part(param_2, param_3, softmaxes).x;
         }
         for (uint i_1 = 0u; i_1 < 8u; i_1++)
         {
@@ -2033,9 +2182,9 @@ float put_together(thread const uint& vector, thread const uint& dimension, thre
     }
     float sum = 0.0;
     float weight_sum = 0.0;
-    spvUnsafeArray<float2, 8> softmaxes;
+    spvUnsafeArray<float2, 8> softmaxes_1;
     spvUnsafeArray<float, 8> sums;
-    float _3685;
+    float _3858;
     for (uint first_1 = 0u; first_1 < n_parts; first_1 += 8u)
     {
         for (uint i_2 = 0u; i_2 < 8u; i_2++)
@@ -2043,11 +2192,11 @@ float put_together(thread const uint& vector, thread const uint& dimension, thre
             uint part = min((first_1 + i_2), (n_parts - 1u));
             uint param_4 = part;
             uint param_5 = vector;
-            softmaxes[i_2] = softmax_of_part(param_4, param_5, push, v_3468);
+            softmaxes_1[i_2] = softmax_of_part(param_4, param_5, softmaxes);
             uint param_6 = part;
             uint param_7 = vector;
             uint param_8 = dimension;
-            sums[i_2] = sum_of_part(param_6, param_7, param_8, push, v_3432);
+            sums[i_2] = sum_of_part(param_6, param_7, param_8, push, head_kv, group_size, v_3598);
         }
         for (uint i_3 = 0u; i_3 < 8u; i_3++)
         {
@@ -2055,31 +2204,31 @@ float put_together(thread const uint& vector, thread const uint& dimension, thre
             {
                 break;
             }
-            if (softmaxes[i_3].x == largest)
+            if (softmaxes_1[i_3].x == largest)
             {
-                _3685 = 1.0;
+                _3858 = 1.0;
             }
             else
             {
-                _3685 = exp(softmaxes[i_3].x - largest);
+                _3858 = exp(softmaxes_1[i_3].x - largest);
             }
-            float weight = _3685;
+            float weight = _3858;
             sum += (weight * sums[i_3]);
-            weight_sum += (weight * softmaxes[i_3].y);
+            weight_sum += (weight * softmaxes_1[i_3].y);
         }
     }
     return sum / weight_sum;
 }
 
 static inline __attribute__((always_inline))
-void merge(thread const uint& n_parts, constant Push& push, thread uint3& gl_LocalInvocationID, thread uint& first_row, thread uint& group_size, thread uint& head_kv, device Merged& v_3414, volatile device Out& v_3432, volatile device Softmax& v_3468, thread uint3& gl_WorkGroupID, thread uint3& gl_NumWorkGroups, threadgroup uint& n_done_before, volatile device Done& v_3739)
+void merge(thread const uint& n_parts, constant Push& push, thread uint3& gl_LocalInvocationID, thread uint& head_kv, thread uint& group_size, device Merged& v_3580, volatile device Out& v_3598, volatile device Softmax& v_3634, threadgroup float2 (&softmaxes)[_3695], thread uint3& gl_WorkGroupID, thread uint3& gl_NumWorkGroups, threadgroup uint& n_done_before, volatile device Done& v_3912)
 {
     threadgroup_barrier(mem_flags::mem_device);
     uint tile = (gl_WorkGroupID.y * gl_NumWorkGroups.x) + gl_WorkGroupID.x;
     if (gl_LocalInvocationID.x == 0u)
     {
-        uint _3742 = atomic_fetch_add_explicit((volatile device atomic_uint*)&v_3739.n_done[tile], 1u, memory_order_relaxed);
-        n_done_before = _3742;
+        uint _3915 = atomic_fetch_add_explicit((volatile device atomic_uint*)&v_3912.n_done[tile], 1u, memory_order_relaxed);
+        n_done_before = _3915;
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
     if ((n_done_before + 1u) < n_parts)
@@ -2089,62 +2238,82 @@ void merge(thread const uint& n_parts, constant Push& push, thread uint3& gl_Loc
     threadgroup_barrier(mem_flags::mem_device);
     if (gl_LocalInvocationID.x == 0u)
     {
-        v_3739.n_done[tile] = 0u;
+        v_3912.n_done[tile] = 0u;
     }
-    for (uint i = gl_LocalInvocationID.x; i < (kKey * push.head_dim_v); i += 128u)
+    for (uint i = gl_LocalInvocationID.x; i < (kKey * n_parts); i += 128u)
     {
-        uint row = i / push.head_dim_v;
-        uint dimension = i % push.head_dim_v;
+        uint row = i / n_parts;
+        uint part = i % n_parts;
         uint param = row;
-        if (!exists(param, push, first_row, group_size))
+        if (exists(param, group_size))
+        {
+            uint param_1 = row;
+            softmaxes[(row * 32u) + part] = v_3634.softmax[(push.softmax_at + ((part * push.n_tokens) * push.n_head)) + vector_of(param_1, head_kv, group_size)];
+        }
+    }
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    for (uint i_1 = gl_LocalInvocationID.x; i_1 < (kKey * push.head_dim_v); i_1 += 128u)
+    {
+        uint row_1 = i_1 / push.head_dim_v;
+        uint dimension = i_1 % push.head_dim_v;
+        uint param_2 = row_1;
+        if (!exists(param_2, group_size))
         {
             continue;
         }
-        uint param_1 = row;
-        uint vector = vector_of(param_1, push, first_row, group_size, head_kv);
-        uint param_2 = vector;
-        uint param_3 = dimension;
-        uint param_4 = n_parts;
-        v_3414.merged[(push.merged_at + (vector * push.head_dim_v)) + dimension] = put_together(param_2, param_3, param_4, push, v_3432, v_3468);
+        uint param_3 = row_1;
+        uint param_4 = row_1;
+        uint param_5 = dimension;
+        uint param_6 = n_parts;
+        v_3580.merged[(push.merged_at + (vector_of(param_3, head_kv, group_size) * push.head_dim_v)) + dimension] = put_together(param_4, param_5, param_6, push, head_kv, group_size, v_3598, softmaxes);
     }
 }
 
-kernel void attention_row(device KvWords& v_426 [[buffer(0)]], constant Push& push [[buffer(30)]], device KvQuads& v_842 [[buffer(1)]], const device PageTable& v_2264 [[buffer(2)]], const device Seq& v_2271 [[buffer(3)]], const device Pos& v_2286 [[buffer(4)]], const device Q& v_2069 [[buffer(5)]], volatile device Out& v_3432 [[buffer(6)]], volatile device Softmax& v_3468 [[buffer(7)]], const device First& v_3148 [[buffer(8)]], const device Constants& v_592 [[buffer(9)]], const device MainPages& v_960 [[buffer(10)]], volatile device Done& v_3739 [[buffer(11)]], device Merged& v_3414 [[buffer(12)]], const device QNorm& v_2128 [[buffer(13)]], const device KNorm& v_2116 [[buffer(14)]], uint3 gl_LocalInvocationID [[thread_position_in_threadgroup]], uint gl_SubgroupID [[simdgroup_index_in_threadgroup]], uint gl_NumSubgroups [[simdgroups_per_threadgroup]], uint3 gl_WorkGroupID [[threadgroup_position_in_grid]], uint3 gl_NumWorkGroups [[threadgroups_per_grid]])
+kernel void attention_row(device KvWords& v_441 [[buffer(0)]], constant Push& push [[buffer(30)]], device KvQuads& v_858 [[buffer(1)]], const device PageTable& v_2373 [[buffer(2)]], const device Seq& v_1073 [[buffer(3)]], const device Pos& v_1086 [[buffer(4)]], const device Q& v_1918 [[buffer(5)]], volatile device Out& v_3598 [[buffer(6)]], volatile device Softmax& v_3634 [[buffer(7)]], const device First& v_1128 [[buffer(8)]], const device Constants& v_607 [[buffer(9)]], volatile device Done& v_3912 [[buffer(11)]], device Merged& v_3580 [[buffer(12)]], const device QNorm& v_1945 [[buffer(13)]], const device KNorm& v_1970 [[buffer(14)]], uint3 gl_LocalInvocationID [[thread_position_in_threadgroup]], uint gl_SubgroupID [[simdgroup_index_in_threadgroup]], uint gl_NumSubgroups [[simdgroups_per_threadgroup]], uint3 gl_WorkGroupID [[threadgroup_position_in_grid]], uint3 gl_NumWorkGroups [[threadgroups_per_grid]])
 {
     threadgroup float v_levels[kVLevels];
-    threadgroup float residual_signs[_620];
+    threadgroup float residual_signs[_635];
     threadgroup float k_levels[kKLevels];
-    threadgroup float reduced[_1108];
+    threadgroup float reduced[_1003];
+    threadgroup uint head_bits[_1147];
+    threadgroup float team_reduced[_1766];
+    threadgroup float4 q_tile[_2137];
     threadgroup int first_seen[kKey];
     threadgroup int last_seen[kKey];
-    threadgroup uint head_bits[_1244];
-    threadgroup float team_reduced[_1862];
-    threadgroup float4 q_tile[_2161];
     threadgroup uint v_rows[128];
     threadgroup float largest[kKey];
     threadgroup float shrink[kKey];
-    threadgroup float4 weights[_2875];
+    threadgroup float2 weights[_3019];
+    threadgroup float2 softmaxes[_3695];
     threadgroup uint n_done_before;
+    threadgroup short are_damaged;
     uint head_kv = gl_WorkGroupID.y;
     uint group_size = push.n_head / push.n_head_kv;
-    uint first_row = gl_WorkGroupID.x * kKey;
+    uint own_sequence;
+    int own_position;
+    find_rows(push, own_sequence, v_1073, own_position, v_1086);
+    spvUnsafeArray<float, _2044> asked_heads;
+    spvUnsafeArray<float, kValueDimsOfLane> asked_value;
+    Item first_item;
+    ask_for_heads(push, gl_LocalInvocationID, head_kv, group_size, v_1918, v_1945, v_1970, asked_heads, asked_value, first_item);
     uint part = gl_WorkGroupID.z;
     uint first_bits;
+    uint key_row;
     spvUnsafeArray<float, kKey> weight_sum;
-    spvUnsafeArray<float2, _2856> value_sum;
+    spvUnsafeArray<float2, _2999> value_sum;
     spvUnsafeArray<uint, kPairsOfLane> damaged;
     bool is_careful;
     bool is_only_part;
-    uint _4123;
+    uint _4310;
     if (kMerges)
     {
-        _4123 = parts_of_tile(push, v_960, first_row, group_size, v_2271, v_2286);
+        _4310 = parts_of_tile(push, own_sequence, own_position);
     }
     else
     {
-        _4123 = push.n_parts;
+        _4310 = push.n_parts;
     }
-    uint n_parts = _4123;
+    uint n_parts = _4310;
     if (part >= n_parts)
     {
         return;
@@ -2154,37 +2323,55 @@ kernel void attention_row(device KvWords& v_426 [[buffer(0)]], constant Push& pu
     {
         damaged[p] = 0u;
     }
-    bool param = (part + 1u) == n_parts;
-    make_heads(param, v_426, push, gl_LocalInvocationID, gl_SubgroupID, gl_NumSubgroups, first_row, group_size, head_kv, head_bits, first_bits, team_reduced, v_2069, v_2116, v_2128, q_tile, v_2264, v_2271, v_2286);
-    load_levels(gl_LocalInvocationID, v_levels, v_592, residual_signs, k_levels);
+    if (gl_LocalInvocationID.x == 0u)
+    {
+        are_damaged = short(false);
+    }
+    uint param = own_sequence;
+    uint param_1 = 0u;
+    uint param_2 = part;
+    uint param_3 = uint(own_position) + 1u;
+    uint param_4 = first_of(param, param_1, push, v_1128);
+    uint2 seen = seen_positions(param_2, param_3, param_4, push);
+    uint param_5 = own_sequence;
+    uint param_6 = seen.x;
+    uint param_7 = seen.y;
+    find_block(param_5, param_6, param_7, push, gl_LocalInvocationID, head_kv, v_2373, key_row, v_rows);
+    bool param_8 = (part + 1u) == n_parts;
+    make_heads(param_8, v_441, push, gl_LocalInvocationID, gl_SubgroupID, gl_NumSubgroups, own_sequence, own_position, head_kv, group_size, head_bits, first_bits, team_reduced, v_1918, v_1945, v_1970, asked_heads, asked_value, first_item, q_tile, v_2373);
+    load_levels(gl_LocalInvocationID, v_levels, v_607, residual_signs, k_levels);
     is_careful = false;
     for (;;)
     {
-        uint param_1 = part;
-        sum_up(param_1, v_426, push, gl_LocalInvocationID, v_842, v_960, reduced, gl_SubgroupID, gl_NumSubgroups, first_row, group_size, head_kv, first_seen, last_seen, q_tile, v_2264, v_2271, v_2286, v_rows, largest, shrink, weight_sum, value_sum, weights, damaged, is_careful, v_3148);
-        bool _4172;
+        uint param_9 = part;
+        sum_up(param_9, v_441, push, gl_LocalInvocationID, v_858, reduced, gl_SubgroupID, gl_NumSubgroups, own_sequence, own_position, head_kv, group_size, v_1128, q_tile, v_2373, first_seen, last_seen, key_row, v_rows, largest, shrink, weight_sum, value_sum, weights, damaged, is_careful);
+        note_damage(value_sum, are_damaged);
+        spvUnsafeArray<float, kKey> param_10;
+        param_10 = weight_sum;
+        bool param_11 = true;
+        reduce(param_10, param_11, reduced, gl_SubgroupID);
+        bool _4391;
         if (!is_careful)
         {
-            bool _4170 = are_sums_damaged(reduced, gl_SubgroupID, gl_NumSubgroups, value_sum);
-            _4172 = !_4170;
+            _4391 = !bool(are_damaged);
         }
         else
         {
-            _4172 = is_careful;
+            _4391 = is_careful;
         }
-        if (_4172)
+        if (_4391)
         {
             break;
         }
         is_careful = true;
         continue;
     }
-    uint param_2 = part;
-    store(param_2, push, gl_LocalInvocationID, reduced, gl_SubgroupID, gl_NumSubgroups, first_row, group_size, head_kv, largest, weight_sum, value_sum, weights, damaged, is_only_part, v_3414, v_3432, v_3468);
+    uint param_12 = part;
+    store(param_12, push, gl_LocalInvocationID, reduced, gl_NumSubgroups, head_kv, group_size, largest, value_sum, weights, damaged, is_only_part, v_3580, v_3598, v_3634);
     if (kMerges && (!is_only_part))
     {
-        uint param_3 = n_parts;
-        merge(param_3, push, gl_LocalInvocationID, first_row, group_size, head_kv, v_3414, v_3432, v_3468, gl_WorkGroupID, gl_NumWorkGroups, n_done_before, v_3739);
+        uint param_13 = n_parts;
+        merge(param_13, push, gl_LocalInvocationID, head_kv, group_size, v_3580, v_3598, v_3634, softmaxes, gl_WorkGroupID, gl_NumWorkGroups, n_done_before, v_3912);
     }
 }
 

@@ -142,6 +142,11 @@ struct WeightWords
     uint weight_words[1];
 };
 
+struct WeightQuads
+{
+    uint4 weight_quads[1];
+};
+
 constant uint kIq4Values0_tmp [[function_constant(4)]];
 constant uint kIq4Values0 = is_function_constant_defined(kIq4Values0_tmp) ? kIq4Values0_tmp : 0u;
 constant uint kIq4Values1_tmp [[function_constant(5)]];
@@ -154,29 +159,23 @@ constant uint kType_tmp [[function_constant(0)]];
 constant uint kType = is_function_constant_defined(kType_tmp) ? kType_tmp : 0u;
 constant uint kBlockElements_tmp [[function_constant(2)]];
 constant uint kBlockElements = is_function_constant_defined(kBlockElements_tmp) ? kBlockElements_tmp : 1u;
-constant bool _1657 = (kBlockElements == 32u);
+constant bool _1732 = (kBlockElements == 32u);
 constant uint kBlockBytes_tmp [[function_constant(1)]];
 constant uint kBlockBytes = is_function_constant_defined(kBlockBytes_tmp) ? kBlockBytes_tmp : 4u;
-constant bool _1747 = (kType == 1u);
-constant bool _1802 = (kType == 0u);
-
-struct WeightQuads
-{
-    uint4 weight_quads[1];
-};
-
-constant bool _1911 = (kType == 10u);
-constant bool _1913 = (kType == 11u);
-constant bool _1914 = (_1911 || _1913);
-constant bool _1916 = (kType == 14u);
-constant bool kStepsOfHalves = (_1914 || _1916);
+constant bool _1822 = (kType == 1u);
+constant bool _1877 = (kType == 0u);
+constant bool _1980 = (kType == 10u);
+constant bool _1982 = (kType == 11u);
+constant bool _1983 = (_1980 || _1982);
+constant bool _1985 = (kType == 14u);
+constant bool kStepsOfHalves = (_1983 || _1985);
 #ifndef SPIRV_CROSS_CONSTANT_ID_8
 #define SPIRV_CROSS_CONSTANT_ID_8 128u
 #endif
 constant uint kThreads = SPIRV_CROSS_CONSTANT_ID_8;
-constant uint _1995 = (kThreads + 3u);
-constant uint _1996 = (_1995 / 4u);
-constant uint _1997 = (_1996 * kValues);
+constant uint _2064 = (kThreads + 3u);
+constant uint _2065 = (_2064 / 4u);
+constant uint _2066 = (_2065 * kValues);
 
 struct Product_1
 {
@@ -218,11 +217,11 @@ struct NormQuads
     float4 norm_quads[1];
 };
 
-constant bool _2206 = (kType == 0u);
-constant bool _2207 = (kType == 1u);
-constant bool _2208 = (_2206 || _2207);
-constant bool _2210 = (kType == 30u);
-constant bool kIsFloat = (_2208 || _2210);
+constant bool _2275 = (kType == 0u);
+constant bool _2276 = (kType == 1u);
+constant bool _2277 = (_2275 || _2276);
+constant bool _2279 = (kType == 30u);
+constant bool kIsFloat = (_2277 || _2279);
 constant uint kLanes_tmp [[function_constant(9)]];
 constant uint kLanes = is_function_constant_defined(kLanes_tmp) ? kLanes_tmp : 32u;
 #ifndef SPIRV_CROSS_CONSTANT_ID_14
@@ -233,27 +232,27 @@ constant uint kHeld = SPIRV_CROSS_CONSTANT_ID_14;
 #define SPIRV_CROSS_CONSTANT_ID_13 1u
 #endif
 constant uint kMostRuns = SPIRV_CROSS_CONSTANT_ID_13;
-constant uint _2340 = (2u * kMostRuns);
-constant uint _2370 = (kHeld * kThreads);
-constant bool _2495 = (kEnd == 2u);
+constant uint _2409 = (2u * kMostRuns);
+constant uint _2439 = (kHeld * kThreads);
+constant bool _2564 = (kEnd == 2u);
 constant uint kTeams = (kThreads / kLanes);
 constant uint rows_of_piece = (kTeams * kRows);
-constant bool _2525 = (kEnd == 2u);
-constant bool _2596 = (kEnd == 1u);
+constant bool _2594 = (kEnd == 2u);
+constant bool _2665 = (kEnd == 1u);
 
 struct Out
 {
     float result[1];
 };
 
-constant uint _2622 = (kRows - 1u);
-constant bool _2966 = (kEnd == 0u);
-constant bool _2973 = (kEnd == 1u);
-constant bool _3036 = (!kIsFloat);
-constant bool _3044 = (!kIsFloat);
-constant uint _3117_tmp [[function_constant(8)]];
-constant uint _3117 = is_function_constant_defined(_3117_tmp) ? _3117_tmp : 1u;
-constant uint3 gl_WorkGroupSize [[maybe_unused]] = uint3(_3117, 1u, 1u);
+constant uint _2691 = (kRows - 1u);
+constant bool _3035 = (kEnd == 0u);
+constant bool _3042 = (kEnd == 1u);
+constant bool _3081 = (!kIsFloat);
+constant bool _3089 = (!kIsFloat);
+constant uint _3189_tmp [[function_constant(8)]];
+constant uint _3189 = is_function_constant_defined(_3189_tmp) ? _3189_tmp : 1u;
+constant uint3 gl_WorkGroupSize [[maybe_unused]] = uint3(_3189, 1u, 1u);
 constant bool kWholeQuads_tmp [[function_constant(3)]];
 constant bool kWholeQuads = is_function_constant_defined(kWholeQuads_tmp) ? kWholeQuads_tmp : false;
 
@@ -272,18 +271,18 @@ static inline __attribute__((always_inline))
 bool find_rows(thread uint& piece, thread uint3& gl_LocalInvocationID, constant Push& push, thread uint& product, thread uint& first_row, thread spvUnsafeArray<uint, kValues>& rows_at)
 {
     product = 0u;
-    uint _2496;
+    uint _2565;
     for (;;)
     {
-        if (_2495)
+        if (_2564)
         {
-            _2496 = 1u;
+            _2565 = 1u;
         }
         else
         {
-            _2496 = push.n_products;
+            _2565 = push.n_products;
         }
-        if (product < _2496)
+        if (product < _2565)
         {
             uint n_pieces = ((push.products[product].n_out + rows_of_piece) - 1u) / rows_of_piece;
             if (piece < n_pieces)
@@ -299,16 +298,16 @@ bool find_rows(thread uint& piece, thread uint3& gl_LocalInvocationID, constant 
             break;
         }
     }
-    uint _2526;
-    if (_2525)
+    uint _2595;
+    if (_2594)
     {
-        _2526 = 1u;
+        _2595 = 1u;
     }
     else
     {
-        _2526 = push.n_products;
+        _2595 = push.n_products;
     }
-    if (product == _2526)
+    if (product == _2595)
     {
         return false;
     }
@@ -316,12 +315,12 @@ bool find_rows(thread uint& piece, thread uint3& gl_LocalInvocationID, constant 
     Product of_row;
     for (uint i = 0u; i < kValues; i++)
     {
-        uint _2558 = product + (i / kRows);
-        of_row.weight_at = push.products[_2558].weight_at;
-        of_row.bias_at = push.products[_2558].bias_at;
-        of_row.has_bias = push.products[_2558].has_bias;
-        of_row.n_out = push.products[_2558].n_out;
-        of_row.out_at = push.products[_2558].out_at;
+        uint _2627 = product + (i / kRows);
+        of_row.weight_at = push.products[_2627].weight_at;
+        of_row.bias_at = push.products[_2627].bias_at;
+        of_row.has_bias = push.products[_2627].has_bias;
+        of_row.n_out = push.products[_2627].n_out;
+        of_row.out_at = push.products[_2627].out_at;
         rows_at[i] = of_row.weight_at + (min((first_row + (i % kRows)), (of_row.n_out - 1u)) * push.row_bytes);
     }
     return true;
@@ -330,29 +329,29 @@ bool find_rows(thread uint& piece, thread uint3& gl_LocalInvocationID, constant 
 static inline __attribute__((always_inline))
 uint held_at(thread const uint& j, thread uint3& gl_LocalInvocationID)
 {
-    uint _2212;
+    uint _2281;
     if (kIsFloat)
     {
-        _2212 = (2u * (gl_LocalInvocationID.x % kLanes)) + j;
+        _2281 = (2u * (gl_LocalInvocationID.x % kLanes)) + j;
     }
     else
     {
-        _2212 = gl_LocalInvocationID.x + (j * kThreads);
+        _2281 = gl_LocalInvocationID.x + (j * kThreads);
     }
-    return _2212;
+    return _2281;
 }
 
 static inline __attribute__((always_inline))
-void load_held(thread uint3& gl_LocalInvocationID, constant Push& push, const device XQuads& v_2175, const device NormQuads& v_2187, thread spvUnsafeArray<float4, kHeld>& held, thread spvUnsafeArray<float4, kHeld>& held_norm)
+void load_held(thread uint3& gl_LocalInvocationID, constant Push& push, const device XQuads& v_2244, const device NormQuads& v_2256, thread spvUnsafeArray<float4, kHeld>& held, thread spvUnsafeArray<float4, kHeld>& held_norm)
 {
     for (uint j = 0u; j < kHeld; j++)
     {
         uint param = j;
         uint i = min(held_at(param, gl_LocalInvocationID), ((push.n_in / 4u) - 1u));
-        held[j] = v_2175.x_quads[(push.x_at / 4u) + i];
+        held[j] = v_2244.x_quads[(push.x_at / 4u) + i];
         if (kIsNormed)
         {
-            held_norm[j] = v_2187.norm_quads[(push.norm_at / 4u) + i];
+            held_norm[j] = v_2256.norm_quads[(push.norm_at / 4u) + i];
         }
     }
 }
@@ -360,7 +359,7 @@ void load_held(thread uint3& gl_LocalInvocationID, constant Push& push, const de
 static inline __attribute__((always_inline))
 void unpack_8_floats(thread const uint4& pairs, thread float4& first, thread float4& last)
 {
-    if (_1747)
+    if (_1822)
     {
         first = float4(float2(as_type<half2>(pairs.x)), float2(as_type<half2>(pairs.y)));
         last = float4(float2(as_type<half2>(pairs.z)), float2(as_type<half2>(pairs.w)));
@@ -373,15 +372,15 @@ void unpack_8_floats(thread const uint4& pairs, thread float4& first, thread flo
 }
 
 static inline __attribute__((always_inline))
-void load_8_floats(thread const uint& row, thread const uint& i, thread float4& first, thread float4& last, const device WeightQuads& v_1808)
+void load_8_floats(thread const uint& row, thread const uint& i, thread float4& first, thread float4& last, const device WeightQuads& v_773)
 {
-    if (_1802)
+    if (_1877)
     {
-        first = as_type<float4>(v_1808.weight_quads[(row / 16u) + (2u * i)]);
-        last = as_type<float4>(v_1808.weight_quads[((row / 16u) + (2u * i)) + 1u]);
+        first = as_type<float4>(v_773.weight_quads[(row / 16u) + (2u * i)]);
+        last = as_type<float4>(v_773.weight_quads[((row / 16u) + (2u * i)) + 1u]);
         return;
     }
-    uint4 param = v_1808.weight_quads[(row / 16u) + i];
+    uint4 param = v_773.weight_quads[(row / 16u) + i];
     float4 param_1;
     float4 param_2;
     unpack_8_floats(param, param_1, param_2);
@@ -396,9 +395,9 @@ uint n_runs(constant Push& push)
 }
 
 static inline __attribute__((always_inline))
-uint half_at(thread const uint& at, const device WeightWords& v_718)
+uint half_at(thread const uint& at, const device WeightWords& v_720)
 {
-    return (v_718.weight_words[at >> uint(2)] >> (8u * (at & 2u))) & 65535u;
+    return (v_720.weight_words[at >> uint(2)] >> (8u * (at & 2u))) & 65535u;
 }
 
 static inline __attribute__((always_inline))
@@ -408,74 +407,102 @@ float f32_from_f16(thread const uint& half_bits)
     uint magnitude = half_bits & 32767u;
     uint subnormal = as_type<uint>(float(magnitude) * 5.9604644775390625e-08);
     uint exponent_offset = (magnitude < 31744u) ? 939524096u : 1879048192u;
-    uint _700;
+    uint _702;
     if (magnitude < 1024u)
     {
-        _700 = subnormal;
+        _702 = subnormal;
     }
     else
     {
-        _700 = (magnitude << uint(13)) + exponent_offset;
+        _702 = (magnitude << uint(13)) + exponent_offset;
     }
-    return as_type<float>(_sign | _700);
+    return as_type<float>(_sign | _702);
 }
 
 static inline __attribute__((always_inline))
-void load_8_words(thread const uint& at, thread spvUnsafeArray<uint, 8>& loaded, const device WeightWords& v_718)
+void load_8_words(thread const uint& at, thread spvUnsafeArray<uint, 8>& loaded, const device WeightQuads& v_773)
 {
-    spvUnsafeArray<uint, 9> aligned;
-    for (uint i = 0u; i < 8u; i++)
+    spvUnsafeArray<uint, 12> w;
+    for (uint i = 0u; i < 3u; i++)
     {
-        aligned[i] = v_718.weight_words[(at >> uint(2)) + i];
-    }
-    aligned[8] = v_718.weight_words[(at + 31u) >> uint(2)];
-    bool straddles = (at & 2u) != 0u;
-    uint _803;
-    for (uint i_1 = 0u; i_1 < 8u; i_1++)
-    {
-        if (straddles)
+        uint4 quad = v_773.weight_quads[min(((at >> uint(4)) + i), ((at + 31u) >> uint(4)))];
+        for (uint j = 0u; j < 4u; j++)
         {
-            _803 = (aligned[i_1] >> uint(16)) | (aligned[i_1 + 1u] << uint(16));
+            w[(4u * i) + j] = quad[j];
+        }
+    }
+    uint _824;
+    for (uint i_1 = 0u; i_1 < 10u; i_1++)
+    {
+        if ((at & 8u) != 0u)
+        {
+            _824 = w[i_1 + 2u];
         }
         else
         {
-            _803 = aligned[i_1];
+            _824 = w[i_1];
         }
-        loaded[i_1] = _803;
+        w[i_1] = _824;
+    }
+    uint _852;
+    for (uint i_2 = 0u; i_2 < 9u; i_2++)
+    {
+        if ((at & 4u) != 0u)
+        {
+            _852 = w[i_2 + 1u];
+        }
+        else
+        {
+            _852 = w[i_2];
+        }
+        w[i_2] = _852;
+    }
+    uint _879;
+    for (uint i_3 = 0u; i_3 < 8u; i_3++)
+    {
+        if ((at & 2u) != 0u)
+        {
+            _879 = (w[i_3] >> uint(16)) | (w[i_3 + 1u] << uint(16));
+        }
+        else
+        {
+            _879 = w[i_3];
+        }
+        loaded[i_3] = _879;
     }
 }
 
 static inline __attribute__((always_inline))
-void load_4_words(thread const uint& at, thread spvUnsafeArray<uint, 4>& loaded, const device WeightWords& v_718)
+void load_4_words(thread const uint& at, thread spvUnsafeArray<uint, 4>& loaded, const device WeightWords& v_720)
 {
     spvUnsafeArray<uint, 5> aligned;
     for (uint i = 0u; i < 4u; i++)
     {
-        aligned[i] = v_718.weight_words[(at >> uint(2)) + i];
+        aligned[i] = v_720.weight_words[(at >> uint(2)) + i];
     }
-    aligned[4] = v_718.weight_words[(at + 15u) >> uint(2)];
+    aligned[4] = v_720.weight_words[(at + 15u) >> uint(2)];
     bool straddles = (at & 2u) != 0u;
-    uint _868;
+    uint _944;
     for (uint i_1 = 0u; i_1 < 4u; i_1++)
     {
         if (straddles)
         {
-            _868 = (aligned[i_1] >> uint(16)) | (aligned[i_1 + 1u] << uint(16));
+            _944 = (aligned[i_1] >> uint(16)) | (aligned[i_1 + 1u] << uint(16));
         }
         else
         {
-            _868 = aligned[i_1];
+            _944 = aligned[i_1];
         }
-        loaded[i_1] = _868;
+        loaded[i_1] = _944;
     }
 }
 
 static inline __attribute__((always_inline))
-void unpack_nibbles(thread const uint& at, thread spvUnsafeArray<uint, 8>& codes, const device WeightWords& v_718)
+void unpack_nibbles(thread const uint& at, thread spvUnsafeArray<uint, 8>& codes, const device WeightWords& v_720)
 {
     uint param = at;
     spvUnsafeArray<uint, 4> param_1;
-    load_4_words(param, param_1, v_718);
+    load_4_words(param, param_1, v_720);
     spvUnsafeArray<uint, 4> q;
     q = param_1;
     for (uint i = 0u; i < 4u; i++)
@@ -486,20 +513,20 @@ void unpack_nibbles(thread const uint& at, thread spvUnsafeArray<uint, 8>& codes
 }
 
 static inline __attribute__((always_inline))
-uint word_at(thread const uint& at, const device WeightWords& v_718)
+uint word_at(thread const uint& at, const device WeightWords& v_720)
 {
-    uint first = v_718.weight_words[at >> uint(2)];
-    uint last = v_718.weight_words[(at + 3u) >> uint(2)];
-    uint _746;
+    uint first = v_720.weight_words[at >> uint(2)];
+    uint last = v_720.weight_words[(at + 3u) >> uint(2)];
+    uint _748;
     if ((at & 2u) == 0u)
     {
-        _746 = first;
+        _748 = first;
     }
     else
     {
-        _746 = (first >> uint(16)) | (last << uint(16));
+        _748 = (first >> uint(16)) | (last << uint(16));
     }
-    return _746;
+    return _748;
 }
 
 static inline __attribute__((always_inline))
@@ -533,10 +560,10 @@ void look_up_iq4(thread spvUnsafeArray<uint, 8>& codes)
 }
 
 static inline __attribute__((always_inline))
-void load_blocks_of_32(thread const uint& at, thread Run& run, const device WeightWords& v_718)
+void load_blocks_of_32(thread const uint& at, thread Run& run, const device WeightWords& v_720, const device WeightQuads& v_773)
 {
     uint param = at;
-    uint param_1 = half_at(param, v_718);
+    uint param_1 = half_at(param, v_720);
     float d = f32_from_f16(param_1);
     run._step = float2(d);
     switch (kType)
@@ -545,7 +572,7 @@ void load_blocks_of_32(thread const uint& at, thread Run& run, const device Weig
         {
             uint param_2 = at + 2u;
             spvUnsafeArray<uint, 8> param_3;
-            load_8_words(param_2, param_3, v_718);
+            load_8_words(param_2, param_3, v_773);
             run.codes = param_3;
             run.minimum = float2(0.0);
             break;
@@ -555,7 +582,7 @@ void load_blocks_of_32(thread const uint& at, thread Run& run, const device Weig
             uint param_4 = at + 2u;
             spvUnsafeArray<uint, 8> param_5;
             param_5 = run.codes;
-            unpack_nibbles(param_4, param_5, v_718);
+            unpack_nibbles(param_4, param_5, v_720);
             run.codes = param_5;
             run.minimum = float2((-8.0) * d);
             break;
@@ -565,10 +592,10 @@ void load_blocks_of_32(thread const uint& at, thread Run& run, const device Weig
             uint param_6 = at + 4u;
             spvUnsafeArray<uint, 8> param_7;
             param_7 = run.codes;
-            unpack_nibbles(param_6, param_7, v_718);
+            unpack_nibbles(param_6, param_7, v_720);
             run.codes = param_7;
             uint param_8 = at + 2u;
-            uint param_9 = half_at(param_8, v_718);
+            uint param_9 = half_at(param_8, v_720);
             run.minimum = float2(f32_from_f16(param_9));
             break;
         }
@@ -577,10 +604,10 @@ void load_blocks_of_32(thread const uint& at, thread Run& run, const device Weig
             uint param_10 = at + 6u;
             spvUnsafeArray<uint, 8> param_11;
             param_11 = run.codes;
-            unpack_nibbles(param_10, param_11, v_718);
+            unpack_nibbles(param_10, param_11, v_720);
             run.codes = param_11;
             uint param_12 = at + 2u;
-            uint param_13 = word_at(param_12, v_718);
+            uint param_13 = word_at(param_12, v_720);
             spvUnsafeArray<uint, 8> param_14;
             param_14 = run.codes;
             add_fifth_bits(param_13, param_14);
@@ -593,16 +620,16 @@ void load_blocks_of_32(thread const uint& at, thread Run& run, const device Weig
             uint param_15 = at + 8u;
             spvUnsafeArray<uint, 8> param_16;
             param_16 = run.codes;
-            unpack_nibbles(param_15, param_16, v_718);
+            unpack_nibbles(param_15, param_16, v_720);
             run.codes = param_16;
             uint param_17 = at + 4u;
-            uint param_18 = word_at(param_17, v_718);
+            uint param_18 = word_at(param_17, v_720);
             spvUnsafeArray<uint, 8> param_19;
             param_19 = run.codes;
             add_fifth_bits(param_18, param_19);
             run.codes = param_19;
             uint param_20 = at + 2u;
-            uint param_21 = half_at(param_20, v_718);
+            uint param_21 = half_at(param_20, v_720);
             run.minimum = float2(f32_from_f16(param_21));
             break;
         }
@@ -611,7 +638,7 @@ void load_blocks_of_32(thread const uint& at, thread Run& run, const device Weig
             uint param_22 = at + 2u;
             spvUnsafeArray<uint, 8> param_23;
             param_23 = run.codes;
-            unpack_nibbles(param_22, param_23, v_718);
+            unpack_nibbles(param_22, param_23, v_720);
             run.codes = param_23;
             spvUnsafeArray<uint, 8> param_24;
             param_24 = run.codes;
@@ -624,86 +651,86 @@ void load_blocks_of_32(thread const uint& at, thread Run& run, const device Weig
 }
 
 static inline __attribute__((always_inline))
-void load_q2_k(thread const uint& at, thread const uint& r, thread Run& run, const device WeightWords& v_718)
+void load_q2_k(thread const uint& at, thread const uint& r, thread Run& run, const device WeightWords& v_720, const device WeightQuads& v_773)
 {
     uint param = (at + 16u) + (32u * (r / 4u));
     spvUnsafeArray<uint, 8> param_1;
-    load_8_words(param, param_1, v_718);
+    load_8_words(param, param_1, v_773);
     run.codes = param_1;
     for (uint i = 0u; i < 8u; i++)
     {
         run.codes[i] = (run.codes[i] >> (2u * (r % 4u))) & 50529027u;
     }
     uint param_2 = at + (2u * r);
-    uint scales = half_at(param_2, v_718);
+    uint scales = half_at(param_2, v_720);
     uint param_3 = at + 80u;
-    uint param_4 = half_at(param_3, v_718);
+    uint param_4 = half_at(param_3, v_720);
     run._step = float2(float(scales & 15u), float((scales >> uint(8)) & 15u)) * f32_from_f16(param_4);
     uint param_5 = at + 82u;
-    uint param_6 = half_at(param_5, v_718);
+    uint param_6 = half_at(param_5, v_720);
     run.minimum = float2(float((scales >> uint(4)) & 15u), float(scales >> uint(12))) * (-f32_from_f16(param_6));
 }
 
 static inline __attribute__((always_inline))
-void load_q3_k(thread const uint& at, thread const uint& r, thread Run& run, const device WeightWords& v_718)
+void load_q3_k(thread const uint& at, thread const uint& r, thread Run& run, const device WeightWords& v_720, const device WeightQuads& v_773)
 {
     uint param = at;
     spvUnsafeArray<uint, 8> param_1;
-    load_8_words(param, param_1, v_718);
+    load_8_words(param, param_1, v_773);
     spvUnsafeArray<uint, 8> high;
     high = param_1;
     uint param_2 = (at + 32u) + (32u * (r / 4u));
     spvUnsafeArray<uint, 8> param_3;
-    load_8_words(param_2, param_3, v_718);
+    load_8_words(param_2, param_3, v_773);
     run.codes = param_3;
     for (uint i = 0u; i < 8u; i++)
     {
         run.codes[i] = ((run.codes[i] >> (2u * (r % 4u))) & 50529027u) | (((high[i] >> r) & 16843009u) << uint(2));
     }
     uint param_4 = (at + 96u) + ((2u * r) % 8u);
-    uint low_bits = half_at(param_4, v_718) >> (4u * (r / 4u));
+    uint low_bits = half_at(param_4, v_720) >> (4u * (r / 4u));
     uint param_5 = (at + 104u) + ((2u * r) % 4u);
-    uint high_bits = half_at(param_5, v_718) >> (2u * (r / 2u));
+    uint high_bits = half_at(param_5, v_720) >> (2u * (r / 2u));
     uint scales = (low_bits & 3855u) | ((high_bits & 771u) << uint(4));
     uint param_6 = at + 108u;
-    uint param_7 = half_at(param_6, v_718);
+    uint param_7 = half_at(param_6, v_720);
     run._step = (float2(float(scales & 255u), float(scales >> uint(8))) - float2(32.0)) * f32_from_f16(param_7);
     run.minimum = run._step * (-4.0);
 }
 
 static inline __attribute__((always_inline))
-void load_k_scales(thread const uint& at, thread const uint& r, thread Run& run, const device WeightWords& v_718)
+void load_k_scales(thread const uint& at, thread const uint& r, thread Run& run, const device WeightWords& v_720)
 {
     uint shift = 8u * (r % 4u);
     uint param = at + 4u;
-    uint steps = word_at(param, v_718) >> shift;
+    uint steps = word_at(param, v_720) >> shift;
     uint param_1 = at + 8u;
-    uint minimums = word_at(param_1, v_718) >> shift;
+    uint minimums = word_at(param_1, v_720) >> shift;
     uint param_2 = at + 12u;
-    uint low_bits = word_at(param_2, v_718) >> shift;
+    uint low_bits = word_at(param_2, v_720) >> shift;
     bool is_whole = r < 4u;
-    uint _1183;
+    uint _1258;
     if (is_whole)
     {
-        _1183 = steps & 63u;
+        _1258 = steps & 63u;
     }
     else
     {
-        _1183 = (low_bits & 15u) | (((steps >> uint(6)) & 3u) << uint(4));
+        _1258 = (low_bits & 15u) | (((steps >> uint(6)) & 3u) << uint(4));
     }
-    uint _step = _1183;
-    uint _1201;
+    uint _step = _1258;
+    uint _1276;
     if (is_whole)
     {
-        _1201 = minimums & 63u;
+        _1276 = minimums & 63u;
     }
     else
     {
-        _1201 = ((low_bits >> uint(4)) & 15u) | (((minimums >> uint(6)) & 3u) << uint(4));
+        _1276 = ((low_bits >> uint(4)) & 15u) | (((minimums >> uint(6)) & 3u) << uint(4));
     }
-    uint minimum = _1201;
+    uint minimum = _1276;
     uint param_3 = at;
-    uint block_steps = word_at(param_3, v_718);
+    uint block_steps = word_at(param_3, v_720);
     uint param_4 = block_steps & 65535u;
     run._step = float2(f32_from_f16(param_4) * float(_step));
     uint param_5 = block_steps >> uint(16);
@@ -711,11 +738,11 @@ void load_k_scales(thread const uint& at, thread const uint& r, thread Run& run,
 }
 
 static inline __attribute__((always_inline))
-void load_q4_k(thread const uint& at, thread const uint& r, thread Run& run, const device WeightWords& v_718)
+void load_q4_k(thread const uint& at, thread const uint& r, thread Run& run, const device WeightWords& v_720, const device WeightQuads& v_773)
 {
     uint param = (at + 16u) + (32u * (r / 2u));
     spvUnsafeArray<uint, 8> param_1;
-    load_8_words(param, param_1, v_718);
+    load_8_words(param, param_1, v_773);
     run.codes = param_1;
     for (uint i = 0u; i < 8u; i++)
     {
@@ -724,21 +751,21 @@ void load_q4_k(thread const uint& at, thread const uint& r, thread Run& run, con
     uint param_2 = at;
     uint param_3 = r;
     Run param_4 = run;
-    load_k_scales(param_2, param_3, param_4, v_718);
+    load_k_scales(param_2, param_3, param_4, v_720);
     run = param_4;
 }
 
 static inline __attribute__((always_inline))
-void load_q5_k(thread const uint& at, thread const uint& r, thread Run& run, const device WeightWords& v_718)
+void load_q5_k(thread const uint& at, thread const uint& r, thread Run& run, const device WeightWords& v_720, const device WeightQuads& v_773)
 {
     uint param = at + 16u;
     spvUnsafeArray<uint, 8> param_1;
-    load_8_words(param, param_1, v_718);
+    load_8_words(param, param_1, v_773);
     spvUnsafeArray<uint, 8> high;
     high = param_1;
     uint param_2 = (at + 48u) + (32u * (r / 2u));
     spvUnsafeArray<uint, 8> param_3;
-    load_8_words(param_2, param_3, v_718);
+    load_8_words(param_2, param_3, v_773);
     run.codes = param_3;
     for (uint i = 0u; i < 8u; i++)
     {
@@ -747,65 +774,65 @@ void load_q5_k(thread const uint& at, thread const uint& r, thread Run& run, con
     uint param_4 = at;
     uint param_5 = r;
     Run param_6 = run;
-    load_k_scales(param_4, param_5, param_6, v_718);
+    load_k_scales(param_4, param_5, param_6, v_720);
     run = param_6;
 }
 
 static inline __attribute__((always_inline))
-void load_q6_k(thread const uint& at, thread const uint& r, thread Run& run, const device WeightWords& v_718)
+void load_q6_k(thread const uint& at, thread const uint& r, thread Run& run, const device WeightWords& v_720, const device WeightQuads& v_773)
 {
     uint k = r % 4u;
     uint param = (at + 128u) + (32u * (r / 4u));
     spvUnsafeArray<uint, 8> param_1;
-    load_8_words(param, param_1, v_718);
+    load_8_words(param, param_1, v_773);
     spvUnsafeArray<uint, 8> high;
     high = param_1;
     uint param_2 = (at + (64u * (r / 4u))) + (32u * (k % 2u));
     spvUnsafeArray<uint, 8> param_3;
-    load_8_words(param_2, param_3, v_718);
+    load_8_words(param_2, param_3, v_773);
     run.codes = param_3;
     for (uint i = 0u; i < 8u; i++)
     {
         run.codes[i] = ((run.codes[i] >> (4u * (k / 2u))) & 252645135u) | (((high[i] >> (2u * k)) & 50529027u) << uint(4));
     }
     uint param_4 = (at + 192u) + (2u * r);
-    int scales = int(half_at(param_4, v_718));
+    int scales = int(half_at(param_4, v_720));
     uint param_5 = at + 208u;
-    uint param_6 = half_at(param_5, v_718);
+    uint param_6 = half_at(param_5, v_720);
     run._step = float2(float(extract_bits(scales, uint(0), uint(8))), float(extract_bits(scales, uint(8), uint(8)))) * f32_from_f16(param_6);
     run.minimum = run._step * (-32.0);
 }
 
 static inline __attribute__((always_inline))
-void load_iq4_xs(thread const uint& at, thread const uint& r, thread Run& run, const device WeightWords& v_718)
+void load_iq4_xs(thread const uint& at, thread const uint& r, thread Run& run, const device WeightWords& v_720)
 {
     uint param = (at + 8u) + (16u * r);
     spvUnsafeArray<uint, 8> param_1;
     param_1 = run.codes;
-    unpack_nibbles(param, param_1, v_718);
+    unpack_nibbles(param, param_1, v_720);
     run.codes = param_1;
     spvUnsafeArray<uint, 8> param_2;
     param_2 = run.codes;
     look_up_iq4(param_2);
     run.codes = param_2;
     uint param_3 = at;
-    uint head = word_at(param_3, v_718);
+    uint head = word_at(param_3, v_720);
     uint param_4 = at + 4u;
-    uint _step = ((word_at(param_4, v_718) >> (4u * r)) & 15u) | (((head >> (16u + (2u * r))) & 3u) << uint(4));
+    uint _step = ((word_at(param_4, v_720) >> (4u * r)) & 15u) | (((head >> (16u + (2u * r))) & 3u) << uint(4));
     uint param_5 = head & 65535u;
     run._step = float2(f32_from_f16(param_5) * (float(_step) - 32.0));
     run.minimum = float2(0.0);
 }
 
 static inline __attribute__((always_inline))
-Run load_run(thread const uint& row, thread const uint& index, const device WeightWords& v_718)
+Run load_run(thread const uint& row, thread const uint& index, const device WeightWords& v_720, const device WeightQuads& v_773)
 {
     Run run;
-    if (_1657)
+    if (_1732)
     {
         uint param = row + (index * kBlockBytes);
         Run param_1 = run;
-        load_blocks_of_32(param, param_1, v_718);
+        load_blocks_of_32(param, param_1, v_720, v_773);
         run = param_1;
         return run;
     }
@@ -818,7 +845,7 @@ Run load_run(thread const uint& row, thread const uint& index, const device Weig
             uint param_2 = at;
             uint param_3 = r;
             Run param_4 = run;
-            load_q2_k(param_2, param_3, param_4, v_718);
+            load_q2_k(param_2, param_3, param_4, v_720, v_773);
             run = param_4;
             break;
         }
@@ -827,7 +854,7 @@ Run load_run(thread const uint& row, thread const uint& index, const device Weig
             uint param_5 = at;
             uint param_6 = r;
             Run param_7 = run;
-            load_q3_k(param_5, param_6, param_7, v_718);
+            load_q3_k(param_5, param_6, param_7, v_720, v_773);
             run = param_7;
             break;
         }
@@ -836,7 +863,7 @@ Run load_run(thread const uint& row, thread const uint& index, const device Weig
             uint param_8 = at;
             uint param_9 = r;
             Run param_10 = run;
-            load_q4_k(param_8, param_9, param_10, v_718);
+            load_q4_k(param_8, param_9, param_10, v_720, v_773);
             run = param_10;
             break;
         }
@@ -845,7 +872,7 @@ Run load_run(thread const uint& row, thread const uint& index, const device Weig
             uint param_11 = at;
             uint param_12 = r;
             Run param_13 = run;
-            load_q5_k(param_11, param_12, param_13, v_718);
+            load_q5_k(param_11, param_12, param_13, v_720, v_773);
             run = param_13;
             break;
         }
@@ -854,7 +881,7 @@ Run load_run(thread const uint& row, thread const uint& index, const device Weig
             uint param_14 = at;
             uint param_15 = r;
             Run param_16 = run;
-            load_q6_k(param_14, param_15, param_16, v_718);
+            load_q6_k(param_14, param_15, param_16, v_720, v_773);
             run = param_16;
             break;
         }
@@ -863,7 +890,7 @@ Run load_run(thread const uint& row, thread const uint& index, const device Weig
             uint param_17 = at;
             uint param_18 = r;
             Run param_19 = run;
-            load_iq4_xs(param_17, param_18, param_19, v_718);
+            load_iq4_xs(param_17, param_18, param_19, v_720);
             run = param_19;
             break;
         }
@@ -872,9 +899,9 @@ Run load_run(thread const uint& row, thread const uint& index, const device Weig
 }
 
 static inline __attribute__((always_inline))
-void load_first(thread const uint& lane, const device WeightWords& v_718, const device WeightQuads& v_1808, constant Push& push, thread uint& product, thread uint& first_row, thread spvUnsafeArray<uint, kValues>& rows_at, thread float& before, device Out& v_2617, thread spvUnsafeArray<float4, kValues>& first_low, thread spvUnsafeArray<float4, kValues>& first_high, thread spvUnsafeArray<Run, kValues>& first_runs)
+void load_first(thread const uint& lane, const device WeightWords& v_720, const device WeightQuads& v_773, constant Push& push, thread uint& product, thread uint& first_row, thread spvUnsafeArray<uint, kValues>& rows_at, thread float& before, device Out& v_2686, thread spvUnsafeArray<float4, kValues>& first_low, thread spvUnsafeArray<float4, kValues>& first_high, thread spvUnsafeArray<Run, kValues>& first_runs)
 {
-    if (_2596)
+    if (_2665)
     {
         Product of_row;
         of_row.weight_at = push.products[product].weight_at;
@@ -882,7 +909,7 @@ void load_first(thread const uint& lane, const device WeightWords& v_718, const 
         of_row.has_bias = push.products[product].has_bias;
         of_row.n_out = push.products[product].n_out;
         of_row.out_at = push.products[product].out_at;
-        before = v_2617.result[of_row.out_at + min((first_row + min(lane, _2622)), (of_row.n_out - 1u))];
+        before = v_2686.result[of_row.out_at + min((first_row + min(lane, _2691)), (of_row.n_out - 1u))];
     }
     float4 param_2;
     float4 param_3;
@@ -892,7 +919,7 @@ void load_first(thread const uint& lane, const device WeightWords& v_718, const 
         {
             uint param = rows_at[r];
             uint param_1 = min(lane, ((push.n_in / 8u) - 1u));
-            load_8_floats(param, param_1, param_2, param_3, v_1808);
+            load_8_floats(param, param_1, param_2, param_3, v_773);
             first_low[r] = param_2;
             first_high[r] = param_3;
         }
@@ -900,7 +927,7 @@ void load_first(thread const uint& lane, const device WeightWords& v_718, const 
         {
             uint param_4 = rows_at[r];
             uint param_5 = min(lane, (n_runs(push) - 1u));
-            first_runs[r] = load_run(param_4, param_5, v_718);
+            first_runs[r] = load_run(param_4, param_5, v_720, v_773);
         }
     }
 }
@@ -924,7 +951,7 @@ float added_square(thread const float& sum, thread const float& value)
 }
 
 static inline __attribute__((always_inline))
-void add_up(thread const spvUnsafeArray<float, kValues>& values, thread const uint& n_values, thread const uint& n_lanes, threadgroup float (&team_reduced)[_1997], thread uint& gl_SubgroupID)
+void add_up(thread const spvUnsafeArray<float, kValues>& values, thread const uint& n_values, thread const uint& n_lanes, threadgroup float (&team_reduced)[_2066], thread uint& gl_SubgroupID)
 {
     spvUnsafeArray<float, kValues> results;
     for (uint i = 0u; i < kValues; i++)
@@ -934,8 +961,8 @@ void add_up(thread const spvUnsafeArray<float, kValues>& values, thread const ui
             results[i] = simd_sum(values[i]);
         }
     }
-    bool _1978 = simd_is_first();
-    if (_1978)
+    bool _2047 = simd_is_first();
+    if (_2047)
     {
         for (uint i_1 = 0u; i_1 < kValues; i_1++)
         {
@@ -949,7 +976,7 @@ void add_up(thread const spvUnsafeArray<float, kValues>& values, thread const ui
 }
 
 static inline __attribute__((always_inline))
-float sum_of_team(thread const uint& team, thread const uint& i, thread const uint& n_lanes, threadgroup float (&team_reduced)[_1997], thread uint& gl_NumSubgroups)
+float sum_of_team(thread const uint& team, thread const uint& i, thread const uint& n_lanes, threadgroup float (&team_reduced)[_2066], thread uint& gl_NumSubgroups)
 {
     uint n_parts = (gl_NumSubgroups * n_lanes) / kThreads;
     float sum = 0.0;
@@ -978,7 +1005,7 @@ float norm_scale(thread const float& sum_of_squares, thread const uint& n, threa
 }
 
 static inline __attribute__((always_inline))
-void find_scale(thread float& scale, threadgroup float (&team_reduced)[_1997], thread uint& gl_SubgroupID, thread uint& gl_NumSubgroups, thread uint3& gl_LocalInvocationID, constant Push& push, const device X& v_2122)
+void find_scale(thread float& scale, threadgroup float (&team_reduced)[_2066], thread uint& gl_SubgroupID, thread uint& gl_NumSubgroups, thread uint3& gl_LocalInvocationID, constant Push& push, const device X& v_2191)
 {
     spvUnsafeArray<float, kValues> values;
     for (uint i = 0u; i < kValues; i++)
@@ -988,7 +1015,7 @@ void find_scale(thread float& scale, threadgroup float (&team_reduced)[_1997], t
     for (uint i_1 = gl_LocalInvocationID.x; i_1 < push.n_in; i_1 += kThreads)
     {
         float param = values[0];
-        float param_1 = v_2122.x[push.x_at + i_1];
+        float param_1 = v_2191.x[push.x_at + i_1];
         values[0] = added_square(param, param_1);
     }
     spvUnsafeArray<float, kValues> param_2;
@@ -1017,19 +1044,19 @@ float4 normalised(thread const float4& values, thread const float& scale, thread
 static inline __attribute__((always_inline))
 float4 with_norm(thread const float4& quad, thread const float4& norm_quad, thread float& scale)
 {
-    float4 _2157;
+    float4 _2226;
     if (kIsNormed)
     {
         float4 param = quad;
         float param_1 = scale;
         float4 param_2 = norm_quad;
-        _2157 = normalised(param, param_1, param_2);
+        _2226 = normalised(param, param_1, param_2);
     }
     else
     {
-        _2157 = quad;
+        _2226 = quad;
     }
-    return _2157;
+    return _2226;
 }
 
 static inline __attribute__((always_inline))
@@ -1054,23 +1081,23 @@ void note_magnitude(thread const uint& i, thread const float4& quad, threadgroup
 {
     float4 param = quad;
     uint4 magnitudes = magnitude_bits(param);
-    uint _2339 = atomic_fetch_max_explicit((threadgroup atomic_uint*)&largest[i / 8u], max(max(magnitudes.x, magnitudes.y), max(magnitudes.z, magnitudes.w)), memory_order_relaxed);
+    uint _2408 = atomic_fetch_max_explicit((threadgroup atomic_uint*)&largest[i / 8u], max(max(magnitudes.x, magnitudes.y), max(magnitudes.z, magnitudes.w)), memory_order_relaxed);
 }
 
 static inline __attribute__((always_inline))
-float4 quad_of_token(thread const uint& i, thread float& scale, constant Push& push, const device XQuads& v_2175, const device NormQuads& v_2187)
+float4 quad_of_token(thread const uint& i, thread float& scale, constant Push& push, const device XQuads& v_2244, const device NormQuads& v_2256)
 {
-    float4 _2181;
+    float4 _2250;
     if (kIsNormed)
     {
-        _2181 = v_2187.norm_quads[(push.norm_at / 4u) + i];
+        _2250 = v_2256.norm_quads[(push.norm_at / 4u) + i];
     }
     else
     {
-        _2181 = float4(0.0);
+        _2250 = float4(0.0);
     }
-    float4 param = v_2175.x_quads[(push.x_at / 4u) + i];
-    float4 param_1 = _2181;
+    float4 param = v_2244.x_quads[(push.x_at / 4u) + i];
+    float4 param_1 = _2250;
     return with_norm(param, param_1, scale);
 }
 
@@ -1090,18 +1117,18 @@ bool is_finite(thread const float& value)
 static inline __attribute__((always_inline))
 bool is_ordinary(thread const float& value)
 {
-    bool _516 = value != 0.0;
-    bool _522;
-    if (_516)
+    bool _518 = value != 0.0;
+    bool _524;
+    if (_518)
     {
         float param = value;
-        _522 = is_finite(param);
+        _524 = is_finite(param);
     }
     else
     {
-        _522 = _516;
+        _524 = _518;
     }
-    return _522;
+    return _524;
 }
 
 static inline __attribute__((always_inline))
@@ -1115,18 +1142,18 @@ float divided(thread const float& a, thread const float& b)
 {
     float quotient = a / b;
     float param = quotient;
-    bool _532 = !is_ordinary(param);
-    bool _540;
-    if (!_532)
+    bool _534 = !is_ordinary(param);
+    bool _542;
+    if (!_534)
     {
         float param_1 = b;
-        _540 = !is_ordinary(param_1);
+        _542 = !is_ordinary(param_1);
     }
     else
     {
-        _540 = _532;
+        _542 = _534;
     }
-    if (_540)
+    if (_542)
     {
         return quotient;
     }
@@ -1145,18 +1172,18 @@ static inline __attribute__((always_inline))
 float inverse_step(thread const uint& most, thread const float& smallest_magnitude)
 {
     float param = smallest_magnitude;
-    float _593;
+    float _595;
     if (most < magnitude_bits(param))
     {
-        _593 = 0.0;
+        _595 = 0.0;
     }
     else
     {
         float param_1 = 127.0;
         float param_2 = as_type<float>(most);
-        _593 = divided(param_1, param_2);
+        _595 = divided(param_1, param_2);
     }
-    return _593;
+    return _595;
 }
 
 static inline __attribute__((always_inline))
@@ -1174,7 +1201,7 @@ uint _packed(thread const int4& codes)
 }
 
 static inline __attribute__((always_inline))
-void put_codes(thread const uint& i, thread const float4& quad, constant Push& push, threadgroup uint (&largest)[kMostRuns], threadgroup uint4 (&codes)[_2340])
+void put_codes(thread const uint& i, thread const float4& quad, constant Push& push, threadgroup uint (&largest)[kMostRuns], threadgroup uint4 (&codes)[_2409])
 {
     uint param = largest[i / 8u];
     float param_1 = push.smallest_magnitude;
@@ -1185,10 +1212,10 @@ void put_codes(thread const uint& i, thread const float4& quad, constant Push& p
 }
 
 static inline __attribute__((always_inline))
-void round_token(thread float& scale, thread uint3& gl_LocalInvocationID, constant Push& push, const device XQuads& v_2175, const device NormQuads& v_2187, thread spvUnsafeArray<float4, kHeld>& held, threadgroup uint (&largest)[kMostRuns], threadgroup uint4 (&codes)[_2340])
+void round_token(thread float& scale, thread uint3& gl_LocalInvocationID, constant Push& push, const device XQuads& v_2244, const device NormQuads& v_2256, thread spvUnsafeArray<float4, kHeld>& held, threadgroup uint (&largest)[kMostRuns], threadgroup uint4 (&codes)[_2409])
 {
     uint n_quads = 8u * n_runs(push);
-    uint first_loaded = gl_LocalInvocationID.x + _2370;
+    uint first_loaded = gl_LocalInvocationID.x + _2439;
     for (uint j = 0u; j < kHeld; j++)
     {
         uint param = j;
@@ -1204,7 +1231,7 @@ void round_token(thread float& scale, thread uint3& gl_LocalInvocationID, consta
     {
         uint param_4 = i;
         uint param_5 = i;
-        float4 param_6 = quad_of_token(param_4, scale, push, v_2175, v_2187);
+        float4 param_6 = quad_of_token(param_4, scale, push, v_2244, v_2256);
         note_magnitude(param_5, param_6, largest);
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
@@ -1223,10 +1250,28 @@ void round_token(thread float& scale, thread uint3& gl_LocalInvocationID, consta
     {
         uint param_11 = i_1;
         uint param_12 = i_1;
-        float4 param_13 = quad_of_token(param_11, scale, push, v_2175, v_2187);
+        float4 param_13 = quad_of_token(param_11, scale, push, v_2244, v_2256);
         put_codes(param_12, param_13, push, largest, codes);
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
+}
+
+static inline __attribute__((always_inline))
+void make_token_ready(thread float& scale, threadgroup float (&team_reduced)[_2066], thread uint& gl_SubgroupID, thread uint& gl_NumSubgroups, thread uint3& gl_LocalInvocationID, constant Push& push, const device X& v_2191, const device XQuads& v_2244, const device NormQuads& v_2256, thread spvUnsafeArray<float4, kHeld>& held, thread spvUnsafeArray<float4, kHeld>& held_norm, threadgroup uint (&largest)[kMostRuns], threadgroup uint4 (&codes)[_2409])
+{
+    if (_3081)
+    {
+        clear_magnitudes(gl_LocalInvocationID, largest);
+    }
+    if (kIsNormed)
+    {
+        find_scale(scale, team_reduced, gl_SubgroupID, gl_NumSubgroups, gl_LocalInvocationID, push, v_2191);
+    }
+    norm_held(scale, held, held_norm);
+    if (_3089)
+    {
+        round_token(scale, gl_LocalInvocationID, push, v_2244, v_2256, held, largest, codes);
+    }
 }
 
 static inline __attribute__((always_inline))
@@ -1239,7 +1284,7 @@ void add_quads(thread const float4& x_low, thread const float4& x_high, thread c
 }
 
 static inline __attribute__((always_inline))
-void multiply_quads(thread const uint& lane, thread spvUnsafeArray<float, kValues>& sums, thread float& scale, const device WeightQuads& v_1808, constant Push& push, const device XQuads& v_2175, const device NormQuads& v_2187, thread spvUnsafeArray<float4, kHeld>& held, thread spvUnsafeArray<uint, kValues>& rows_at, thread spvUnsafeArray<float4, kValues>& first_low, thread spvUnsafeArray<float4, kValues>& first_high)
+void multiply_quads(thread const uint& lane, thread spvUnsafeArray<float, kValues>& sums, thread float& scale, const device WeightQuads& v_773, constant Push& push, const device XQuads& v_2244, const device NormQuads& v_2256, thread spvUnsafeArray<float4, kHeld>& held, thread spvUnsafeArray<uint, kValues>& rows_at, thread spvUnsafeArray<float4, kValues>& first_low, thread spvUnsafeArray<float4, kValues>& first_high)
 {
     if (lane < (push.n_in / 8u))
     {
@@ -1254,25 +1299,25 @@ void multiply_quads(thread const uint& lane, thread spvUnsafeArray<float, kValue
         add_quads(param, param_1, param_2, param_3, param_4);
         sums = param_4;
     }
-    uint _2843 = lane + kLanes;
+    uint _2912 = lane + kLanes;
     spvUnsafeArray<float4, kValues> low;
     spvUnsafeArray<float4, kValues> high;
     float4 param_7;
     float4 param_8;
-    for (uint i = _2843; i < (push.n_in / 8u); i += kLanes)
+    for (uint i = _2912; i < (push.n_in / 8u); i += kLanes)
     {
         for (uint r = 0u; r < kValues; r++)
         {
             uint param_5 = rows_at[r];
             uint param_6 = i;
-            load_8_floats(param_5, param_6, param_7, param_8, v_1808);
+            load_8_floats(param_5, param_6, param_7, param_8, v_773);
             low[r] = param_7;
             high[r] = param_8;
         }
         uint param_9 = 2u * i;
         uint param_10 = (2u * i) + 1u;
-        float4 param_11 = quad_of_token(param_9, scale, push, v_2175, v_2187);
-        float4 param_12 = quad_of_token(param_10, scale, push, v_2175, v_2187);
+        float4 param_11 = quad_of_token(param_9, scale, push, v_2244, v_2256);
+        float4 param_12 = quad_of_token(param_10, scale, push, v_2244, v_2256);
         spvUnsafeArray<float4, kValues> param_13;
         param_13 = low;
         spvUnsafeArray<float4, kValues> param_14;
@@ -1288,16 +1333,16 @@ static inline __attribute__((always_inline))
 float step_of(thread const uint& most, thread const float& smallest_magnitude)
 {
     float param = smallest_magnitude;
-    float _611;
+    float _613;
     if (most < magnitude_bits(param))
     {
-        _611 = 0.0;
+        _613 = 0.0;
     }
     else
     {
-        _611 = as_type<float>(most) / 127.0;
+        _613 = as_type<float>(most) / 127.0;
     }
-    return _611;
+    return _613;
 }
 
 static inline __attribute__((always_inline))
@@ -1362,7 +1407,7 @@ float run_product(thread const Run& run, thread const uint4& low, thread const u
 }
 
 static inline __attribute__((always_inline))
-void add_runs(thread const uint& i, thread const spvUnsafeArray<Run, kValues>& runs, thread spvUnsafeArray<float, kValues>& sums, constant Push& push, threadgroup uint (&largest)[kMostRuns], threadgroup uint4 (&codes)[_2340])
+void add_runs(thread const uint& i, thread const spvUnsafeArray<Run, kValues>& runs, thread spvUnsafeArray<float, kValues>& sums, constant Push& push, threadgroup uint (&largest)[kMostRuns], threadgroup uint4 (&codes)[_2409])
 {
     uint4 low = codes[2u * i];
     uint4 high = codes[(2u * i) + 1u];
@@ -1385,7 +1430,7 @@ void add_runs(thread const uint& i, thread const spvUnsafeArray<Run, kValues>& r
 }
 
 static inline __attribute__((always_inline))
-void multiply_runs(thread const uint& lane, thread spvUnsafeArray<float, kValues>& sums, const device WeightWords& v_718, constant Push& push, threadgroup uint (&largest)[kMostRuns], threadgroup uint4 (&codes)[_2340], thread spvUnsafeArray<uint, kValues>& rows_at, thread spvUnsafeArray<Run, kValues>& first_runs)
+void multiply_runs(thread const uint& lane, thread spvUnsafeArray<float, kValues>& sums, const device WeightWords& v_720, const device WeightQuads& v_773, constant Push& push, threadgroup uint (&largest)[kMostRuns], threadgroup uint4 (&codes)[_2409], thread spvUnsafeArray<uint, kValues>& rows_at, thread spvUnsafeArray<Run, kValues>& first_runs)
 {
     if (lane < n_runs(push))
     {
@@ -1397,15 +1442,15 @@ void multiply_runs(thread const uint& lane, thread spvUnsafeArray<float, kValues
         add_runs(param, param_1, param_2, push, largest, codes);
         sums = param_2;
     }
-    uint _2755 = lane + kLanes;
+    uint _2824 = lane + kLanes;
     spvUnsafeArray<Run, kValues> runs;
-    for (uint i = _2755; i < n_runs(push); i += kLanes)
+    for (uint i = _2824; i < n_runs(push); i += kLanes)
     {
         for (uint r = 0u; r < kValues; r++)
         {
             uint param_3 = rows_at[r];
             uint param_4 = i;
-            runs[r] = load_run(param_3, param_4, v_718);
+            runs[r] = load_run(param_3, param_4, v_720, v_773);
         }
         uint param_5 = i;
         spvUnsafeArray<Run, kValues> param_6;
@@ -1418,18 +1463,18 @@ void multiply_runs(thread const uint& lane, thread spvUnsafeArray<float, kValues
 }
 
 static inline __attribute__((always_inline))
-float with_bias(thread const Product& of_row, thread const uint& row, thread const float& sum, const device WeightWords& v_718)
+float with_bias(thread const Product& of_row, thread const uint& row, thread const float& sum, const device WeightWords& v_720)
 {
-    float _2906;
+    float _2975;
     if (of_row.has_bias != 0u)
     {
-        _2906 = as_type<float>(v_718.weight_words[of_row.bias_at + row]);
+        _2975 = as_type<float>(v_720.weight_words[of_row.bias_at + row]);
     }
     else
     {
-        _2906 = 0.0;
+        _2975 = 0.0;
     }
-    float offset = _2906;
+    float offset = _2975;
     return sum + offset;
 }
 
@@ -1455,21 +1500,21 @@ float accurate_exp(thread const float& exponent)
 static inline __attribute__((always_inline))
 float silu(thread const float& x)
 {
-    float _445;
+    float _447;
     if (x < (-88.0))
     {
-        _445 = 0.0;
+        _447 = 0.0;
     }
     else
     {
         float param = -x;
-        _445 = x / (1.0 + accurate_exp(param));
+        _447 = x / (1.0 + accurate_exp(param));
     }
-    return _445;
+    return _447;
 }
 
 static inline __attribute__((always_inline))
-void store(thread const uint& team, thread const uint& r, const device WeightWords& v_718, threadgroup float (&team_reduced)[_1997], thread uint& gl_NumSubgroups, constant Push& push, thread uint& product, thread uint& first_row, thread float& before, device Out& v_2617)
+void store(thread const uint& team, thread const uint& r, const device WeightWords& v_720, threadgroup float (&team_reduced)[_2066], thread uint& gl_NumSubgroups, constant Push& push, thread uint& product, thread uint& first_row, thread float& before, device Out& v_2686)
 {
     Product of_row;
     of_row.weight_at = push.products[product].weight_at;
@@ -1488,17 +1533,17 @@ void store(thread const uint& team, thread const uint& r, const device WeightWor
     Product param_3 = of_row;
     uint param_4 = row;
     float param_5 = sum_of_team(param, param_1, param_2, team_reduced, gl_NumSubgroups);
-    float value = with_bias(param_3, param_4, param_5, v_718);
+    float value = with_bias(param_3, param_4, param_5, v_720);
     uint at = of_row.out_at + row;
-    if (_2966)
+    if (_3035)
     {
-        v_2617.result[at] = value;
+        v_2686.result[at] = value;
     }
     else
     {
-        if (_2973)
+        if (_3042)
         {
-            v_2617.result[at] = before + value;
+            v_2686.result[at] = before + value;
         }
         else
         {
@@ -1514,16 +1559,16 @@ void store(thread const uint& team, thread const uint& r, const device WeightWor
             param_10.out_at = push.products[1].out_at;
             uint param_11 = row;
             float param_12 = sum_of_team(param_7, param_8, param_9, team_reduced, gl_NumSubgroups);
-            v_2617.result[at] = silu(param_6) * with_bias(param_10, param_11, param_12, v_718);
+            v_2686.result[at] = silu(param_6) * with_bias(param_10, param_11, param_12, v_720);
         }
     }
 }
 
-kernel void matmul_row_dot(const device WeightWords& v_718 [[buffer(0)]], constant Push& push [[buffer(30)]], const device WeightQuads& v_1808 [[buffer(1)]], const device X& v_2122 [[buffer(2)]], const device XQuads& v_2175 [[buffer(3)]], const device NormQuads& v_2187 [[buffer(5)]], device Out& v_2617 [[buffer(6)]], uint3 gl_WorkGroupID [[threadgroup_position_in_grid]], uint3 gl_NumWorkGroups [[threadgroups_per_grid]], uint gl_SubgroupID [[simdgroup_index_in_threadgroup]], uint gl_NumSubgroups [[simdgroups_per_threadgroup]], uint3 gl_LocalInvocationID [[thread_position_in_threadgroup]])
+kernel void matmul_row_dot(const device WeightWords& v_720 [[buffer(0)]], constant Push& push [[buffer(30)]], const device WeightQuads& v_773 [[buffer(1)]], const device X& v_2191 [[buffer(2)]], const device XQuads& v_2244 [[buffer(3)]], const device NormQuads& v_2256 [[buffer(5)]], device Out& v_2686 [[buffer(6)]], uint3 gl_WorkGroupID [[threadgroup_position_in_grid]], uint3 gl_NumWorkGroups [[threadgroups_per_grid]], uint gl_SubgroupID [[simdgroup_index_in_threadgroup]], uint gl_NumSubgroups [[simdgroups_per_threadgroup]], uint3 gl_LocalInvocationID [[thread_position_in_threadgroup]])
 {
-    threadgroup float team_reduced[_1997];
+    threadgroup float team_reduced[_2066];
     threadgroup uint largest[kMostRuns];
-    threadgroup uint4 codes[_2340];
+    threadgroup uint4 codes[_2409];
     float scale = 1.0;
     uint lane = gl_LocalInvocationID.x % kLanes;
     uint team = gl_LocalInvocationID.x / kLanes;
@@ -1532,37 +1577,28 @@ kernel void matmul_row_dot(const device WeightWords& v_718 [[buffer(0)]], consta
     uint product;
     uint first_row;
     spvUnsafeArray<uint, kValues> rows_at;
-    bool _3027 = find_rows(param, gl_LocalInvocationID, push, product, first_row, rows_at);
+    bool _3108 = find_rows(param, gl_LocalInvocationID, push, product, first_row, rows_at);
     spvUnsafeArray<float4, kHeld> held;
     spvUnsafeArray<float4, kHeld> held_norm;
     float before;
     spvUnsafeArray<float4, kValues> first_low;
     spvUnsafeArray<float4, kValues> first_high;
     spvUnsafeArray<Run, kValues> first_runs;
-    if (!_3027)
+    if (!_3108)
     {
         return;
     }
-    load_held(gl_LocalInvocationID, push, v_2175, v_2187, held, held_norm);
-    uint param_1 = lane;
-    load_first(param_1, v_718, v_1808, push, product, first_row, rows_at, before, v_2617, first_low, first_high, first_runs);
-    if (_3036)
-    {
-        clear_magnitudes(gl_LocalInvocationID, largest);
-    }
-    if (kIsNormed)
-    {
-        find_scale(scale, team_reduced, gl_SubgroupID, gl_NumSubgroups, gl_LocalInvocationID, push, v_2122);
-    }
-    norm_held(scale, held, held_norm);
-    if (_3044)
-    {
-        round_token(scale, gl_LocalInvocationID, push, v_2175, v_2187, held, largest, codes);
-    }
+    load_held(gl_LocalInvocationID, push, v_2244, v_2256, held, held_norm);
     uint piece = first_piece;
     spvUnsafeArray<float, kValues> sums;
     for (;;)
     {
+        uint param_1 = lane;
+        load_first(param_1, v_720, v_773, push, product, first_row, rows_at, before, v_2686, first_low, first_high, first_runs);
+        if (piece == first_piece)
+        {
+            make_token_ready(scale, team_reduced, gl_SubgroupID, gl_NumSubgroups, gl_LocalInvocationID, push, v_2191, v_2244, v_2256, held, held_norm, largest, codes);
+        }
         for (uint r = 0u; r < kValues; r++)
         {
             sums[r] = 0.0;
@@ -1572,7 +1608,7 @@ kernel void matmul_row_dot(const device WeightWords& v_718 [[buffer(0)]], consta
             uint param_2 = lane;
             spvUnsafeArray<float, kValues> param_3;
             param_3 = sums;
-            multiply_quads(param_2, param_3, scale, v_1808, push, v_2175, v_2187, held, rows_at, first_low, first_high);
+            multiply_quads(param_2, param_3, scale, v_773, push, v_2244, v_2256, held, rows_at, first_low, first_high);
             sums = param_3;
         }
         else
@@ -1580,7 +1616,7 @@ kernel void matmul_row_dot(const device WeightWords& v_718 [[buffer(0)]], consta
             uint param_4 = lane;
             spvUnsafeArray<float, kValues> param_5;
             param_5 = sums;
-            multiply_runs(param_4, param_5, v_718, push, largest, codes, rows_at, first_runs);
+            multiply_runs(param_4, param_5, v_720, v_773, push, largest, codes, rows_at, first_runs);
             sums = param_5;
         }
         spvUnsafeArray<float, kValues> param_6;
@@ -1592,29 +1628,27 @@ kernel void matmul_row_dot(const device WeightWords& v_718 [[buffer(0)]], consta
         {
             uint param_9 = team;
             uint param_10 = lane;
-            store(param_9, param_10, v_718, team_reduced, gl_NumSubgroups, push, product, first_row, before, v_2617);
+            store(param_9, param_10, v_720, team_reduced, gl_NumSubgroups, push, product, first_row, before, v_2686);
         }
-        uint _3096 = piece;
-        uint _3097 = _3096 + uint(1);
-        piece = _3097;
-        bool _3102 = _3097 == (first_piece + push.n_pieces);
-        bool _3110;
-        if (!_3102)
+        uint _3171 = piece;
+        uint _3172 = _3171 + uint(1);
+        piece = _3172;
+        bool _3177 = _3172 == (first_piece + push.n_pieces);
+        bool _3185;
+        if (!_3177)
         {
             uint param_11 = piece;
-            bool _3108 = find_rows(param_11, gl_LocalInvocationID, push, product, first_row, rows_at);
-            _3110 = !_3108;
+            bool _3183 = find_rows(param_11, gl_LocalInvocationID, push, product, first_row, rows_at);
+            _3185 = !_3183;
         }
         else
         {
-            _3110 = _3102;
+            _3185 = _3177;
         }
-        if (_3110)
+        if (_3185)
         {
             return;
         }
-        uint param_12 = lane;
-        load_first(param_12, v_718, v_1808, push, product, first_row, rows_at, before, v_2617, first_low, first_high, first_runs);
         threadgroup_barrier(mem_flags::mem_threadgroup);
         continue;
     }

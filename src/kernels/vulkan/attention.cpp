@@ -154,7 +154,8 @@ struct Variant {
 // Bytes of shared memory of attention.comp.
 size_t shared_bytes(uint32_t n_rows, uint32_t pieces, bool has_subgroups) {
   const uint32_t n_reduced = has_subgroups ? kLanes / 4 : kLanes;
-  return sizeof(float) * (size_t{n_rows} * (pieces * 16 + kLanes + n_reduced + 4) + kLanes);
+  const uint32_t n_softmax = 2 * static_cast<uint32_t>(kMostParts);
+  return sizeof(float) * (size_t{n_rows} * (pieces * 16 + kLanes + n_reduced + n_softmax + 4) + kLanes + 2);
 }
 
 // Rows of a tile.
@@ -168,11 +169,16 @@ uint32_t tile_rows(uint32_t rows_of_head, const Variant& variant, const DeviceLi
   return n_rows;
 }
 
+// Rows of the tile of a token alone, in attention_row.comp.
+uint32_t token_rows(uint32_t n_heads) {
+  return n_heads <= 2 ? 2 : n_heads <= 4 ? 4 : n_heads <= 8 ? 8 : kMostRows;
+}
+
 // Values that a lane loads before it uses the first, which hides the latency of memory: more where sums of
-// few rows take few registers. Drivers on the CPU take a fifth longer to compile the shader for eight of
-// them; sums are the same, in the same order.
-uint32_t values_at_once(const DeviceLimits& limits, uint32_t n_rows) {
-  return limits.is_software ? 2 : n_rows <= 4 ? 16 : 8;
+// few rows take few registers, and of a token alone, of which there are few groups. Drivers on the CPU take a fifth
+// longer to compile the shader for eight of them; sums are the same, in the same order.
+uint32_t values_at_once(const DeviceLimits& limits, uint32_t n_rows, bool is_alone) {
+  return limits.is_software ? 2 : n_rows > 4 ? 8 : is_alone ? 32 : 16;
 }
 
 // Pieces of keys likewise.
@@ -210,7 +216,8 @@ void run_pass(Stream& s, const AttentionArgs& args, const Tokens& tokens, uint32
   const Variant variant(kv, pass.head_dim_k, pass.head_dim_v, has_whole_quads(kv, layer.first_byte));
   const auto n_head = static_cast<uint32_t>(args.q.ne[1]);
   const auto rows_of_head = static_cast<uint32_t>(tokens.n * (args.q.ne[1] / kv.n_head_kv));
-  const uint32_t n_rows = tile_rows(rows_of_head, variant, limits_of(s));
+  const uint32_t n_rows =
+      pass.fresh ? token_rows(rows_of_head) : tile_rows(rows_of_head, variant, limits_of(s));
   const auto first_token = static_cast<uint32_t>(tokens.first);
   // Where it is absent, something must be bound and is not read.
   const Tensor& first_seen = args.batch.first ? args.batch.first : args.batch.pos;
@@ -249,7 +256,7 @@ void run_pass(Stream& s, const AttentionArgs& args, const Tokens& tokens, uint32
                                      variant.k_levels,
                                      variant.v_levels,
                                      variant.has_residual,
-                                     values_at_once(limits_of(s), n_rows),
+                                     values_at_once(limits_of(s), n_rows, pass.fresh),
                                      pass.merged.buffer ? 1u : 0u,
                                      pieces_at_once(limits_of(s), n_rows)};
   std::vector<Operand> operands = {layer.operand,
@@ -446,9 +453,10 @@ bool is_fresh_row(Stream& s, const FusedAttentionArgs& args) {
     if (x.buffer != attention.q.buffer) return false;
   }
   const Variant variant(kv, kv.head_dim_k, kv.head_dim_v, false);
-  const uint32_t n_rows = tile_rows(static_cast<uint32_t>(group_size), variant, limits);
+  const uint32_t n_rows = token_rows(static_cast<uint32_t>(group_size));
+  // Key, value, sums of two components, and of squares.
   const size_t of_heads =
-      sizeof(float) * (variant.pieces * 16 + variant.pairs * 2 + kLanes * (n_rows / 2 + 1));
+      sizeof(float) * (variant.pieces * 16 + variant.pairs * 2 + kLanes * (n_rows + n_rows / 2 + 1));
   return group_size <= n_rows && shared_bytes(n_rows, variant.pieces, limits.has_subgroup_arithmetic) +
                                          variant.shared_bytes() + of_heads <=
                                      limits.shared_bytes;

@@ -11,7 +11,7 @@
 
 layout(constant_id = 0) const uint kKFormat = 0;
 layout(constant_id = 1) const uint kVFormat = 0;
-layout(constant_id = 2) const uint kRows = 4;     // of the tile, a multiple of 4
+layout(constant_id = 2) const uint kRows = 4;     // of the tile, a multiple of kRowsAtOnce
 layout(constant_id = 3) const uint kKPieces = 1;  // of 16 dimensions, that a key has or fewer
 layout(constant_id = 4) const uint kVPairs = 1;   // of dimensions, that a value has or fewer
 // Whether rows of floats may be read 16 bytes at a time: addresses and sizes of all rows are multiples of
@@ -24,6 +24,8 @@ layout(constant_id = 9) const uint kValuesAtOnce = 8;  // that a lane loads befo
 // Whether the last group of a tile to be done puts its parts together. The order of sums does not tell which that is.
 layout(constant_id = 10) const bool kMerges = false;
 layout(constant_id = 11) const uint kPiecesAtOnce = 1;  // of a key, that a lane loads before it uses the first
+
+const uint kMostParts = 32;  // of the positions of a row
 
 const uint kLanes = 128;
 layout(local_size_x = 128) in;
@@ -45,7 +47,6 @@ layout(set = 0, binding = 5, std430) readonly restrict buffer Q { float q[]; };
 layout(set = 0, binding = 6, std430) coherent buffer Out { float result[]; };
 layout(set = 0, binding = 8, std430) readonly restrict buffer First { int firsts[]; };
 layout(set = 0, binding = 9, std430) readonly restrict buffer Constants { float constants[]; };
-layout(set = 0, binding = 10, std430) readonly restrict buffer MainPages { int main_pages[]; };  // [2, n_seq]
 // Where sums are kept: largest score and sum of weights [2, n_head, n_tokens, n_parts]
 layout(set = 0, binding = 7, std430) coherent buffer Softmax { vec2 softmax[]; };
 // Where parts are merged: how many groups of each tile are done, and [head_dim_v, n_head, n_tokens]
@@ -89,30 +90,21 @@ uint v_format() { return kVFormat; }
 
 #include "attention_kv.glsl"
 
-// Of a sequence that has pages of two kinds (KvView::main_pages), those of one are met, and its keys are counted
-// as if there were no others.
-const uint kAllPages = 0, kMainPages = 1, kExactPages = 2;
-
-// How many of a sequence's keys lie before a position.
-int keys_before(uint seq, int position) {
-  if (push.pages_of == kAllPages) return position;
-  const int first = main_pages[push.main_pages_at + 2 * seq] * int(push.page_tokens);
-  const int last = main_pages[push.main_pages_at + 2 * seq + 1] * int(push.page_tokens);
-  const int n_main = min(max(position - first, 0), max(last - first, 0));
-  return push.pages_of == kExactPages ? position - n_main : n_main;
-}
-
-// The page of a key, among the sequence's.
-uint page_of(uint seq, uint key) {
-  const uint index = key / push.page_tokens;
-  if (push.pages_of == kAllPages) return index;
-  const int first = main_pages[push.main_pages_at + 2 * seq], last = main_pages[push.main_pages_at + 2 * seq + 1];
-  if (push.pages_of == kMainPages) return index + uint(first);
-  return index < uint(first) ? index : index + uint(max(last - first, 0));
-}
+// Rows whose weights, or sums of values, lanes load and store together; components of pairs of sums that lanes leave in
+// shared memory at once; and whether the first block is found before a part is summed up.
+#ifdef PARLANCE_FRESH
+#define RowsAtOnce vec2
+const uint kRowsAtOnce = 2, kComponentsAtOnce = 2;
+const bool kFindsFirst = true;
+#else
+#define RowsAtOnce vec4
+const uint kRowsAtOnce = 4, kComponentsAtOnce = 1;
+const bool kFindsFirst = false;
+#endif
 
 shared vec4 q_tile[kRows * kKPieces * 4];          // times the scale
-shared vec4 weights[kLanes * kRows / 4];           // of each position: its rows
+// Of each position: its rows.
+shared RowsAtOnce weights[kLanes * kRows / kRowsAtOnce * kComponentsAtOnce];
 shared uint v_rows[kLanes];                        // where each position's value starts
 shared int first_seen[kRows];                      // position
 shared int last_seen[kRows];                       // position; -1: the row is of another sequence
@@ -134,6 +126,8 @@ const uint kStride = kLanes / kPairsAtOnce;
 float weight_sum[kRows];  // of the lane's positions
 vec2 value_sum[kRows * kPairsOfLane];
 
+uint key_row;  // where the key of the lane's position starts
+
 // A row has no weight for positions that it does not see, but no weight times NaN is NaN. Where sums are no numbers,
 // all is done once more with care: what of a value is no number is left out, and noted for the rows that see it.
 bool is_careful;
@@ -141,53 +135,43 @@ uint damaged[kPairsOfLane];  // a bit for each row; of the second dimension from
 const uint kMostRows = 16;
 
 bool is_only_part;  // of those that are merged
+
 uint head_kv;
 uint group_size;  // query heads that share a KV head
-uint first_row;   // of the tile, among token * group_size + head of the group
 
-uint token_of(uint row) { return (first_row + row) / group_size; }
-uint head_of(uint row) { return head_kv * group_size + (first_row + row) % group_size; }
-uint vector_of(uint row) { return token_of(row) * push.n_head + head_of(row); }
-bool exists(uint row) { return first_row + row < push.n_tokens * group_size; }
+#ifdef PARLANCE_FRESH
+#include "attention_fresh.glsl"
+#else
+#include "attention_tile.glsl"
+#endif
+
 bool is_seen(uint row, uint position) {
   return int(position) >= first_seen[row] && int(position) <= last_seen[row];
 }
 
-void load_q_tile() {
-  const uint row_floats = kKPieces * 16;
-  for (uint i = gl_LocalInvocationID.x; i < kRows * row_floats; i += kLanes) {
-    const uint row = i / row_floats;
-    const uint dimension = i % row_floats;
-    float value = 0;
-    if (exists(row) && dimension < push.head_dim_k) {
-      value = q[push.q_at + vector_of(row) * push.head_dim_k + dimension] *
-              push.scale;
-    }
-    q_tile[i / 4][i % 4] = value;
-  }
+// Finds where keys and values of one block lie, from position `first` to before `end`.
+void find_block(uint seq, uint first, uint end) {
+  const uint position = first + gl_LocalInvocationID.x;
+  if (position >= end) return;
+  const uint page = page_table[push.page_table_at + seq * push.max_pages + page_of(seq, position)];
+  const uint keys = push.kv_at + page * push.page_bytes;
+  const uint values = keys + push.n_head_kv * push.page_tokens * push.k_row_bytes;
+  const uint slot = head_kv * push.page_tokens + position % push.page_tokens;
+  key_row = keys + slot * push.k_row_bytes;
+  v_rows[gl_LocalInvocationID.x] = values + slot * push.v_row_bytes;
 }
 
-#ifdef PARLANCE_FRESH
-#include "attention_fresh.glsl"
-#endif
-
-// Lanes compute the scores of one block from position `first` to before `end`, leave their weights in shared
-// memory, and update the state of the softmax.
-void weigh(uint seq, uint first, uint end) {
+// Lanes compute the scores of that block, leave their weights in shared memory, and update the state of the softmax.
+void weigh(uint first, uint end) {
   const uint lane = gl_LocalInvocationID.x;
   const uint position = first + lane;
   float scores[kRows];
   [[unroll]] for (uint r = 0; r < kRows; ++r) scores[r] = 0;
   if (position < end) {
-    const uint page = page_table[push.page_table_at + seq * push.max_pages + page_of(seq, position)];
-    const uint keys = push.kv_at + page * push.page_bytes;
-    const uint values = keys + push.n_head_kv * push.page_tokens * push.k_row_bytes;
-    const uint slot = head_kv * push.page_tokens + position % push.page_tokens;
-    v_rows[lane] = values + slot * push.v_row_bytes;
     for (uint first_piece = 0; first_piece < kKPieces; first_piece += kPiecesAtOnce) {
       vec4 k[kPiecesAtOnce][4];
       [[unroll]] for (uint i = 0; i < kPiecesAtOnce; ++i)
-        load_k(keys + slot * push.k_row_bytes, min(first_piece + i, kKPieces - 1), k[i]);
+        load_k(key_row, min(first_piece + i, kKPieces - 1), k[i]);
       [[unroll]] for (uint i = 0; i < kPiecesAtOnce; ++i) {
         const uint piece = first_piece + i;
         if (piece >= kKPieces) break;
@@ -213,7 +197,7 @@ void weigh(uint seq, uint first, uint end) {
     const float weight = scores[r] == kNothingSeen ? 0 : exp(scores[r] - largest[r]);
     weight_sum[r] = weight_sum[r] * shrink[r] + weight;
     [[unroll]] for (uint p = 0; p < kPairsOfLane; ++p) value_sum[r * kPairsOfLane + p] *= shrink[r];
-    weights[(lane * kRows + r) / 4][r % 4] = weight;
+    weights[(lane * kRows + r) / kRowsAtOnce][r % kRowsAtOnce] = weight;
   }
   barrier();
 }
@@ -234,6 +218,14 @@ void leave_out(uint position, uint p, inout vec2 v) {
   }
 }
 
+// Adds a position's value to the sums of all rows, as its weights say. `position` is the block's.
+void add_value(uint position, uint p, vec2 v) {
+  [[unroll]] for (uint r = 0; r < kRows; r += kRowsAtOnce) {
+    const RowsAtOnce weight = weights[(position * kRows + r) / kRowsAtOnce];
+    [[unroll]] for (uint j = 0; j < kRowsAtOnce; ++j) value_sum[(r + j) * kPairsOfLane + p] += weight[j] * v;
+  }
+}
+
 // Adds the weighted values of n positions, from the block's first, to the lane's sums. Several are loaded before the
 // first is used: that hides the latency of memory.
 void add_values(uint block, uint n) {
@@ -242,32 +234,26 @@ void add_values(uint block, uint n) {
   [[unroll]] for (uint p = 0; p < kPairsOfLane; ++p) {
     const uint pair = lane % kPairsAtOnce + p * kLanes;
     if (2 * pair >= push.head_dim_v) continue;
+    if (is_careful) {
+      for (uint position = lane / kPairsAtOnce; position < n; position += kStride) {
+        vec2 value = load_v(v_rows[position], pair);
+        leave_out(block + position, p, value);
+        add_value(position, p, value);
+      }
+      continue;
+    }
     for (uint first = lane / kPairsAtOnce; first < n; first += kValuesAtOnce * kStride) {
-      vec2 v[kValuesAtOnce];
-      [[unroll]] for (uint i = 0; i < kValuesAtOnce; ++i) {
-        v[i] = load_v(v_rows[min(first + i * kStride, n - 1)], pair);
-      }
-      if (is_careful) {
-        [[unroll]] for (uint i = 0; i < kValuesAtOnce; ++i)
-          leave_out(block + min(first + i * kStride, n - 1), p, v[i]);
-      }
+      vec2 values[kValuesAtOnce];
+      [[unroll]] for (uint i = 0; i < kValuesAtOnce; ++i)
+        values[i] = load_v(v_rows[min(first + i * kStride, n - 1)], pair);
       [[unroll]] for (uint i = 0; i < kValuesAtOnce; ++i) {
         const uint position = first + i * kStride;
         if (position >= n) break;
-        [[unroll]] for (uint r = 0; r < kRows; r += 4) {
-          const vec4 weight = weights[(position * kRows + r) / 4];
-          [[unroll]] for (uint j = 0; j < 4; ++j) value_sum[(r + j) * kPairsOfLane + p] += weight[j] * v[i];
-        }
+        add_value(position, p, values[i]);
       }
     }
   }
 }
-
-// Of a token: keys before the first that it sees, and before the first that it sees no more.
-uint first_of(uint seq, uint token) {
-  return push.has_first > 0 ? uint(keys_before(seq, firsts[push.first_at + token])) : 0;
-}
-int keys_of(uint seq, uint token) { return keys_before(seq, positions[push.pos_at + token] + 1); }
 
 // Lets the tile's rows of tokens first_token..last_token, which are of one sequence, see the part's
 // positions.
@@ -280,34 +266,40 @@ void attend(uint first_token, uint last_token, uint seq, uint first, uint end) {
   }
   barrier();
   for (uint block = first; block < end; block += kLanes) {
-    weigh(seq, block, end);
+    if (!kFindsFirst || block > first || is_careful) find_block(seq, block, end);
+    weigh(block, end);
     add_values(block, min(kLanes, end - block));
     barrier();
   }
 }
 
-// Leaves one component of the lanes' p-th sums in shared memory, where the weights were.
-void share_sums(uint p, uint component) {
+// Leaves components of the lanes' p-th sums in shared memory, where the weights were.
+void share_sums(uint p, uint first_component) {
   const uint lane = gl_LocalInvocationID.x;
-  [[unroll]] for (uint r = 0; r < kRows; r += 4) {
-    vec4 sums;
-    [[unroll]] for (uint j = 0; j < 4; ++j) {
-      const bool is_damaged = (damaged[p] >> (r + j + component * kMostRows) & 1u) != 0;
-      sums[j] = is_damaged ? uintBitsToFloat(kNanBits) : value_sum[(r + j) * kPairsOfLane + p][component];
+  [[unroll]] for (uint c = 0; c < kComponentsAtOnce; ++c) {
+    const uint component = first_component + c;
+    [[unroll]] for (uint r = 0; r < kRows; r += kRowsAtOnce) {
+      RowsAtOnce sums;
+      [[unroll]] for (uint j = 0; j < kRowsAtOnce; ++j) {
+        const bool is_damaged = (damaged[p] >> (r + j + component * kMostRows) & 1u) != 0;
+        sums[j] = is_damaged ? uintBitsToFloat(kNanBits) : value_sum[(r + j) * kPairsOfLane + p][component];
+      }
+      weights[((c * kLanes + lane) * kRows + r) / kRowsAtOnce] = sums;
     }
-    weights[(lane * kRows + r) / 4] = sums;
   }
 }
 
 // Adds up what the lanes left there and stores it as dimensions 2 * pair + component of every row.
-void store_sums(uint p, uint component, uint part) {
-  for (uint i = gl_LocalInvocationID.x; i < kRows * kPairsAtOnce; i += kLanes) {
-    const uint row = i / kPairsAtOnce;
-    const uint dimension = 2 * (i % kPairsAtOnce + p * kLanes) + component;
+void store_sums(uint p, uint first_component, uint part) {
+  const uint n = kPairsAtOnce * kComponentsAtOnce;
+  for (uint i = gl_LocalInvocationID.x; i < kRows * n; i += kLanes) {
+    const uint row = i / n, c = i % kComponentsAtOnce, pair = i % n / kComponentsAtOnce;
+    const uint dimension = 2 * (pair + p * kLanes) + first_component + c;
     if (!exists(row) || dimension >= push.head_dim_v) continue;
     float sum = 0;
-    for (uint n = 0; n < kStride; ++n) {
-      sum += weights[((n * kPairsAtOnce + i % kPairsAtOnce) * kRows + row) / 4][row % 4];
+    for (uint j = 0; j < kStride; ++j) {
+      const uint lane = c * kLanes + j * kPairsAtOnce + pair;
+      sum += weights[(lane * kRows + row) / kRowsAtOnce][row % kRowsAtOnce];
     }
     const float total = reduced_sum(row);
     const uint vector = part * push.n_tokens * push.n_head + vector_of(row);
@@ -320,23 +312,23 @@ void store_sums(uint p, uint component, uint part) {
   }
 }
 
+// Of sums whose weights have been added up.
 void store(uint part) {
-  reduce(weight_sum, true);
   [[unroll]] for (uint p = 0; p < kPairsOfLane; ++p) {
-    [[unroll]] for (uint component = 0; component < 2; ++component) {
+    [[unroll]] for (uint component = 0; component < 2; component += kComponentsAtOnce) {
       share_sums(p, component);
       barrier();
       store_sums(p, component, part);
-      barrier();
+      if (p + 1 < kPairsOfLane || component + kComponentsAtOnce < 2) barrier();
     }
   }
 }
 
-vec2 softmax_of_part(uint part, uint vector) {
-  return softmax[push.softmax_at + part * push.n_tokens * push.n_head + vector];
-}
-float sum_of_part(uint part, uint vector, uint dimension) {
-  return result[push.out_at + (part * push.n_tokens * push.n_head + vector) * push.head_dim_v + dimension];
+shared vec2 softmaxes[kMerges ? kRows * kMostParts : 1];  // of rows' parts
+
+vec2 softmax_of_part(uint part, uint row) { return softmaxes[row * kMostParts + part]; }
+float sum_of_part(uint part, uint row, uint dimension) {
+  return result[push.out_at + (part * push.n_tokens * push.n_head + vector_of(row)) * push.head_dim_v + dimension];
 }
 
 #include "attention_parts.glsl"
@@ -352,43 +344,49 @@ void merge(uint n_parts) {
   if (n_done_before + 1 < n_parts) return;
   memoryBarrierBuffer();
   if (gl_LocalInvocationID.x == 0) n_done[tile] = 0;  // for the next launch
+  for (uint i = gl_LocalInvocationID.x; i < kRows * n_parts; i += kLanes) {
+    const uint row = i / n_parts, part = i % n_parts;
+    if (exists(row))
+      softmaxes[row * kMostParts + part] =
+          softmax[push.softmax_at + part * push.n_tokens * push.n_head + vector_of(row)];
+  }
+  barrier();
   for (uint i = gl_LocalInvocationID.x; i < kRows * push.head_dim_v; i += kLanes) {
     const uint row = i / push.head_dim_v, dimension = i % push.head_dim_v;
     if (!exists(row)) continue;
-    const uint vector = vector_of(row);
-    merged[push.merged_at + vector * push.head_dim_v + dimension] = put_together(vector, dimension, n_parts);
+    merged[push.merged_at + vector_of(row) * push.head_dim_v + dimension] = put_together(row, dimension, n_parts);
   }
 }
 
 // Positions of a part of a row that sees n of them: it follows from the row alone, so that its sums do, too.
-const uint kMostParts = 32;
 uint part_positions(uint n) {
   if (push.n_parts == 1) return 0x7fffffff;
   return max(kLanes, (n <= 1 ? 1 : 2u << findMSB(n - 1)) / kMostParts);
 }
 
-uint rows_of_tile() { return min(kRows, push.n_tokens * group_size - first_row); }
+// Positions from which to before which such a row sees something of a part: in whole blocks from the part's first position
+// on, so that sums do not tell which rows share the tile.
+uvec2 seen_positions(uint part, uint n_keys, uint first_position) {
+  const uint n_positions = part_positions(n_keys), first = part * n_positions;
+  const uint left_out = first_position > first ? (first_position - first) / kLanes * kLanes : 0;
+  return uvec2(first + left_out, min(n_keys, first + n_positions));
+}
 
 // Parts that have positions which the tile's rows see.
 uint parts_of_tile() {
   uint n_parts = 1;
-  for (uint token = token_of(0); token <= token_of(rows_of_tile() - 1); ++token) {
-    const uint n_keys = uint(max(keys_of(uint(seqs[push.seq_at + token]), token), 1));
+  for (uint token = token_of(0); token <= last_token_of_tile(); ++token) {
+    const uint n_keys = uint(max(keys_of(seq_of(token), token), 1));
     n_parts = max(n_parts, (n_keys - 1) / part_positions(n_keys) + 1);
   }
   return min(n_parts, push.n_parts);
 }
 
-// Whether any lane's sums are no numbers.
-bool are_sums_damaged() {
-  float found[kRows];  // the first: 1 where they are
-  [[unroll]] for (uint r = 0; r < kRows; ++r) found[r] = 0;
+shared bool are_damaged;  // whether any lane's sums are no numbers
+
+void note_damage() {
   [[unroll]] for (uint i = 0; i < kRows * kPairsOfLane; ++i)
-    if (!is_finite(value_sum[i].x) || !is_finite(value_sum[i].y)) found[0] = 1;
-  reduce(found, false);
-  const bool are_damaged = reduced_max(0, 0) > 0;
-  barrier();
-  return are_damaged;
+    if (!is_finite(value_sum[i].x) || !is_finite(value_sum[i].y)) are_damaged = true;
 }
 
 // Sums up what all rows of the tile see of a part.
@@ -399,24 +397,22 @@ void sum_up(uint part) {
   }
   if (gl_LocalInvocationID.x < kRows) largest[gl_LocalInvocationID.x] = kNothingSeen;
 
-  const uint last_of_tile = token_of(rows_of_tile() - 1);
+  const uint last_of_tile = last_token_of_tile();
   for (uint token = token_of(0); token <= last_of_tile;) {
-    const uint seq = uint(seqs[push.seq_at + token]);
+    const uint seq = seq_of(token);
     int n_keys = keys_of(seq, token);
     const uint n_positions = part_positions(uint(n_keys));
     uint last_token = token;
     uint first_position = first_of(seq, token);
-    while (last_token < last_of_tile && uint(seqs[push.seq_at + last_token + 1]) == seq) {
+    while (last_token < last_of_tile && seq_of(last_token + 1) == seq) {
       const int keys_of_next = keys_of(seq, last_token + 1);
       if (part_positions(uint(keys_of_next)) != n_positions) break;
       ++last_token;
       n_keys = max(n_keys, keys_of_next);
       first_position = min(first_position, first_of(seq, last_token));
     }
-    const uint first = part * n_positions;
-    // In whole blocks from the part's first position on, so that sums do not tell which rows share the tile.
-    const uint left_out = first_position > first ? (first_position - first) / kLanes * kLanes : 0;
-    attend(token, last_token, seq, first + left_out, min(uint(n_keys), first + n_positions));
+    const uvec2 seen = seen_positions(part, uint(n_keys), first_position);
+    attend(token, last_token, seq, seen.x, seen.y);
     token = last_token + 1;
   }
 }
@@ -424,21 +420,29 @@ void sum_up(uint part) {
 void main() {
   head_kv = gl_WorkGroupID.y;
   group_size = push.n_head / push.n_head_kv;
-  first_row = gl_WorkGroupID.x * kRows;
+  find_rows();
+#ifdef PARLANCE_FRESH
+  ask_for_heads();
+#endif
   const uint part = gl_WorkGroupID.z;
   const uint n_parts = kMerges ? parts_of_tile() : push.n_parts;
   if (part >= n_parts) return;
   is_only_part = kMerges && n_parts == 1;
   [[unroll]] for (uint p = 0; p < kPairsOfLane; ++p) damaged[p] = 0;
+  if (gl_LocalInvocationID.x == 0) are_damaged = false;
 #ifdef PARLANCE_FRESH
+  const uvec2 seen = seen_positions(part, uint(own_position) + 1, first_of(own_sequence, 0));
+  find_block(own_sequence, seen.x, seen.y);  // while heads are on their way
   make_heads(part + 1 == n_parts);
 #else
   load_q_tile();
 #endif
   load_levels();
-  for (is_careful = false;; is_careful = true) {
+  [[dont_unroll]] for (is_careful = false;; is_careful = true) {
     sum_up(part);
-    if (is_careful || !are_sums_damaged()) break;
+    note_damage();
+    reduce(weight_sum, true);  // and lets all lanes see whether there is damage
+    if (is_careful || !are_damaged) break;
   }
   store(part);
   if (kMerges && !is_only_part) merge(n_parts);

@@ -8,6 +8,7 @@
 layout(local_size_x_id = 8) in;
 layout(constant_id = 8) const uint kThreads = 128;
 
+#define PARLANCE_QUAD_LOADS
 #include "dot4.glsl"
 #include "exp.glsl"
 #include "grid.glsl"
@@ -224,17 +225,21 @@ void store(uint team, uint r) {
   }
 }
 
+void make_token_ready() {
+  if (!kIsFloat) clear_magnitudes();
+  if (kIsNormed) find_scale();
+  norm_held();
+  if (!kIsFloat) round_token();
+}
+
 void main() {
   const uint lane = gl_LocalInvocationID.x % kLanes, team = gl_LocalInvocationID.x / kLanes;
   const uint first_piece = flat_group() * push.n_pieces;
   if (!find_rows(first_piece)) return;
   load_held();
-  load_first(lane);
-  if (!kIsFloat) clear_magnitudes();
-  if (kIsNormed) find_scale();
-  norm_held();
-  if (!kIsFloat) round_token();
   for (uint piece = first_piece;;) {
+    load_first(lane);
+    if (piece == first_piece) make_token_ready();
     float sums[kValues];
     [[unroll]] for (uint r = 0; r < kValues; ++r) sums[r] = 0;
     if (kIsFloat) {
@@ -245,7 +250,6 @@ void main() {
     add_up(sums, kValues, kLanes);
     if (lane < kRows) store(team, lane);
     if (++piece == first_piece + push.n_pieces || !find_rows(piece)) return;
-    load_first(lane);
     barrier();  // others may still read their sums
   }
 }

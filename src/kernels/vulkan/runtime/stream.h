@@ -56,6 +56,7 @@ class VulkanStream final : public ShaderStream {
   void queue(Recording& recording);
   void keep(uint64_t key, std::unique_ptr<Recording> recording);
   void submit();
+  void poll() const;
   void wait();
   void note(VkResult result);
   void note(const Error& error);

@@ -70,7 +70,7 @@ struct KvWords
 
 constant bool kWholeQuads_tmp [[function_constant(5)]];
 constant bool kWholeQuads = is_function_constant_defined(kWholeQuads_tmp) ? kWholeQuads_tmp : false;
-constant bool _389 = (!kWholeQuads);
+constant bool _397 = (!kWholeQuads);
 
 struct Push
 {
@@ -115,19 +115,19 @@ struct Constants
 #define SPIRV_CROSS_CONSTANT_ID_8 false
 #endif
 constant bool kHasResidual = SPIRV_CROSS_CONSTANT_ID_8;
-constant int _523 = kHasResidual ? 128 : 1;
+constant int _531 = kHasResidual ? 128 : 1;
 #ifndef SPIRV_CROSS_CONSTANT_ID_6
 #define SPIRV_CROSS_CONSTANT_ID_6 1u
 #endif
 constant uint kKLevels = SPIRV_CROSS_CONSTANT_ID_6;
-constant bool _676 = (!kWholeQuads);
+constant bool _684 = (!kWholeQuads);
 
 struct KvQuads
 {
     uint4 kv_quads[1];
 };
 
-constant uint _890 = (32u * kValues);
+constant uint _898 = (32u * kValues);
 
 struct MainPages
 {
@@ -154,15 +154,15 @@ struct Pos
 #endif
 constant uint kKPieces = SPIRV_CROSS_CONSTANT_ID_3;
 constant uint row_floats = (kKPieces * 16u);
-constant uint _1201 = (kValues * row_floats);
+constant uint _1209 = (kValues * row_floats);
 
 struct Q
 {
     float q[1];
 };
 
-constant uint _1245 = (kValues * kKPieces);
-constant uint _1246 = (_1245 * 4u);
+constant uint _1253 = (kValues * kKPieces);
+constant uint _1254 = (_1253 * 4u);
 
 struct PageTable
 {
@@ -173,29 +173,29 @@ struct PageTable
 #define SPIRV_CROSS_CONSTANT_ID_11 1u
 #endif
 constant uint kPiecesAtOnce = SPIRV_CROSS_CONSTANT_ID_11;
-constant uint _1411 = (kKPieces - 1u);
+constant uint _1419 = (kKPieces - 1u);
 #ifndef SPIRV_CROSS_CONSTANT_ID_4
 #define SPIRV_CROSS_CONSTANT_ID_4 1u
 #endif
 constant uint kVPairs = SPIRV_CROSS_CONSTANT_ID_4;
-constant uint _1627 = (kVPairs + 128u);
-constant uint _1628 = (_1627 - 1u);
-constant uint kPairsOfLane = (_1628 / 128u);
-constant uint _1631 = (kValues * kPairsOfLane);
-constant uint _1649 = (128u * kValues);
-constant uint _1650 = (_1649 / 4u);
-constant uint _1651 = (_1650 * 1u);
-constant bool _1782 = (kVPairs < 128u);
-constant uint kPairsAtOnce = _1782 ? kVPairs : 128u;
-constant uint kStride = (128u / kPairsAtOnce);
-constant uint _1785 = (kStride * kPairsAtOnce);
+constant uint _1635 = (kVPairs + 128u);
+constant uint _1636 = (_1635 - 1u);
+constant uint kPairsOfLane = (_1636 / 128u);
+constant uint _1639 = (kValues * kPairsOfLane);
+constant uint _1657 = (128u * kValues);
+constant uint _1658 = (_1657 / 4u);
+constant uint _1659 = (_1658 * 1u);
+constant bool _1803 = (kVPairs < 128u);
+constant uint kPairsAtOnce = _1803 ? kVPairs : 128u;
 #ifndef SPIRV_CROSS_CONSTANT_ID_9
 #define SPIRV_CROSS_CONSTANT_ID_9 8u
 #endif
 constant uint kValuesAtOnce = SPIRV_CROSS_CONSTANT_ID_9;
-constant uint _1926 = (kValuesAtOnce * kStride);
+constant uint kStride = (128u / kPairsAtOnce);
+constant uint _1843 = (kStride * kPairsAtOnce);
+constant uint _1995 = (kValuesAtOnce * kStride);
 constant uint n = (kPairsAtOnce * 1u);
-constant uint _2121 = (kValues * n);
+constant uint _2204 = (kValues * n);
 
 struct Merged
 {
@@ -216,15 +216,15 @@ struct Softmax
 #define SPIRV_CROSS_CONSTANT_ID_10 false
 #endif
 constant bool kMerges = SPIRV_CROSS_CONSTANT_ID_10;
-constant uint _2325 = (kValues * 32u);
-constant uint _2326 = kMerges ? _2325 : 1u;
+constant uint _2408 = (kValues * 32u);
+constant uint _2409 = kMerges ? _2408 : 1u;
 
 struct Done
 {
     uint n_done[1];
 };
 
-constant uint _2762 = (kValues * kPairsOfLane);
+constant uint _2845 = (kValues * kPairsOfLane);
 constant uint3 gl_WorkGroupSize [[maybe_unused]] = uint3(128u, 1u, 1u);
 
 static inline __attribute__((always_inline))
@@ -247,39 +247,39 @@ uint last_token_of_tile(constant Push& push, thread uint& first_row, thread uint
 }
 
 static inline __attribute__((always_inline))
-uint seq_of(thread const uint& token, constant Push& push, const device Seq& v_1135)
+uint seq_of(thread const uint& token, constant Push& push, const device Seq& v_1143)
 {
-    return uint(v_1135.seqs[push.seq_at + token]);
+    return uint(v_1143.seqs[push.seq_at + token]);
 }
 
 static inline __attribute__((always_inline))
-int keys_before(thread const uint& seq, thread const int& position, constant Push& push, const device MainPages& v_1023)
+int keys_before(thread const uint& seq, thread const int& position, constant Push& push, const device MainPages& v_1031)
 {
     if (push.pages_of == 0u)
     {
         return position;
     }
-    int first = v_1023.main_pages[push.main_pages_at + (2u * seq)] * int(push.page_tokens);
-    int last = v_1023.main_pages[(push.main_pages_at + (2u * seq)) + 1u] * int(push.page_tokens);
+    int first = v_1031.main_pages[push.main_pages_at + (2u * seq)] * int(push.page_tokens);
+    int last = v_1031.main_pages[(push.main_pages_at + (2u * seq)) + 1u] * int(push.page_tokens);
     int n_main = min(max((position - first), 0), max((last - first), 0));
-    int _1063;
+    int _1071;
     if (push.pages_of == 2u)
     {
-        _1063 = position - n_main;
+        _1071 = position - n_main;
     }
     else
     {
-        _1063 = n_main;
+        _1071 = n_main;
     }
-    return _1063;
+    return _1071;
 }
 
 static inline __attribute__((always_inline))
-int keys_of(thread const uint& seq, thread const uint& token, constant Push& push, const device MainPages& v_1023, const device Pos& v_1176)
+int keys_of(thread const uint& seq, thread const uint& token, constant Push& push, const device MainPages& v_1031, const device Pos& v_1184)
 {
     uint param = seq;
-    int param_1 = v_1176.positions[push.pos_at + token] + 1;
-    return keys_before(param, param_1, push, v_1023);
+    int param_1 = v_1184.positions[push.pos_at + token] + 1;
+    return keys_before(param, param_1, push, v_1031);
 }
 
 static inline __attribute__((always_inline))
@@ -289,30 +289,30 @@ uint part_positions(thread const uint& n_1, constant Push& push)
     {
         return 2147483647u;
     }
-    uint _2670;
+    uint _2753;
     if (n_1 <= 1u)
     {
-        _2670 = 1u;
+        _2753 = 1u;
     }
     else
     {
-        _2670 = 2u << uint(int(spvFindUMSB(n_1 - 1u)));
+        _2753 = 2u << uint(int(spvFindUMSB(n_1 - 1u)));
     }
-    return max(128u, (_2670 / 32u));
+    return max(128u, (_2753 / 32u));
 }
 
 static inline __attribute__((always_inline))
-uint parts_of_tile(constant Push& push, thread uint& first_row, thread uint& group_size, const device MainPages& v_1023, const device Seq& v_1135, const device Pos& v_1176)
+uint parts_of_tile(constant Push& push, thread uint& first_row, thread uint& group_size, const device MainPages& v_1031, const device Seq& v_1143, const device Pos& v_1184)
 {
     uint n_parts = 1u;
     uint param = 0u;
-    uint _2719 = token_of(param, first_row, group_size);
-    for (uint token = _2719; token <= last_token_of_tile(push, first_row, group_size); token++)
+    uint _2802 = token_of(param, first_row, group_size);
+    for (uint token = _2802; token <= last_token_of_tile(push, first_row, group_size); token++)
     {
         uint param_1 = token;
-        uint param_2 = seq_of(param_1, push, v_1135);
+        uint param_2 = seq_of(param_1, push, v_1143);
         uint param_3 = token;
-        uint n_keys = uint(max(keys_of(param_2, param_3, push, v_1023, v_1176), 1));
+        uint n_keys = uint(max(keys_of(param_2, param_3, push, v_1031, v_1184), 1));
         uint param_4 = n_keys;
         n_parts = max(n_parts, (((n_keys - 1u) / part_positions(param_4, push)) + 1u));
     }
@@ -333,28 +333,28 @@ uint vector_of(thread const uint& row, constant Push& push, thread uint& first_r
 }
 
 static inline __attribute__((always_inline))
-void load_q_tile(constant Push& push, thread uint3& gl_LocalInvocationID, thread uint& first_row, thread uint& group_size, thread uint& head_kv, const device Q& v_1225, threadgroup float4 (&q_tile)[_1246])
+void load_q_tile(constant Push& push, thread uint3& gl_LocalInvocationID, thread uint& first_row, thread uint& group_size, thread uint& head_kv, const device Q& v_1233, threadgroup float4 (&q_tile)[_1254])
 {
-    for (uint i = gl_LocalInvocationID.x; i < _1201; i += 128u)
+    for (uint i = gl_LocalInvocationID.x; i < _1209; i += 128u)
     {
         uint row = i / row_floats;
         uint dimension = i % row_floats;
         float value = 0.0;
         uint param = row;
-        bool _1212 = exists(param, push, first_row, group_size);
-        bool _1219;
-        if (_1212)
+        bool _1220 = exists(param, push, first_row, group_size);
+        bool _1227;
+        if (_1220)
         {
-            _1219 = dimension < push.head_dim_k;
+            _1227 = dimension < push.head_dim_k;
         }
         else
         {
-            _1219 = _1212;
+            _1227 = _1220;
         }
-        if (_1219)
+        if (_1227)
         {
             uint param_1 = row;
-            value = v_1225.q[(push.q_at + (vector_of(param_1, push, first_row, group_size, head_kv) * push.head_dim_k)) + dimension] * push.scale;
+            value = v_1233.q[(push.q_at + (vector_of(param_1, push, first_row, group_size, head_kv) * push.head_dim_k)) + dimension] * push.scale;
         }
         ((threadgroup float*)&q_tile[i / 4u])[i % 4u] = value;
     }
@@ -411,18 +411,18 @@ uint first_level(thread const uint& format)
 }
 
 static inline __attribute__((always_inline))
-void load_v_levels(thread uint3& gl_LocalInvocationID, threadgroup float (&v_levels)[kVLevels], const device Constants& v_495, threadgroup float (&residual_signs)[_523])
+void load_v_levels(thread uint3& gl_LocalInvocationID, threadgroup float (&v_levels)[kVLevels], const device Constants& v_503, threadgroup float (&residual_signs)[_531])
 {
     uint i = gl_LocalInvocationID.x;
     for (;;)
     {
-        uint _483 = v_format();
-        uint param = _483;
-        uint _485 = n_levels(param);
-        if (i < _485)
+        uint _491 = v_format();
+        uint param = _491;
+        uint _493 = n_levels(param);
+        if (i < _493)
         {
             uint param_1 = v_format();
-            v_levels[i] = v_495.constants[first_level(param_1) + i];
+            v_levels[i] = v_503.constants[first_level(param_1) + i];
             i += 128u;
             continue;
         }
@@ -433,7 +433,7 @@ void load_v_levels(thread uint3& gl_LocalInvocationID, threadgroup float (&v_lev
     }
     for (uint i_1 = gl_LocalInvocationID.x; kHasResidual && (i_1 < 128u); i_1 += 128u)
     {
-        residual_signs[i_1] = v_495.constants[352u + i_1];
+        residual_signs[i_1] = v_503.constants[352u + i_1];
     }
 }
 
@@ -444,19 +444,19 @@ uint k_format()
 }
 
 static inline __attribute__((always_inline))
-void load_levels(thread uint3& gl_LocalInvocationID, threadgroup float (&v_levels)[kVLevels], const device Constants& v_495, threadgroup float (&residual_signs)[_523], threadgroup float (&k_levels)[kKLevels])
+void load_levels(thread uint3& gl_LocalInvocationID, threadgroup float (&v_levels)[kVLevels], const device Constants& v_503, threadgroup float (&residual_signs)[_531], threadgroup float (&k_levels)[kKLevels])
 {
-    load_v_levels(gl_LocalInvocationID, v_levels, v_495, residual_signs);
+    load_v_levels(gl_LocalInvocationID, v_levels, v_503, residual_signs);
     uint i = gl_LocalInvocationID.x;
     for (;;)
     {
-        uint _593 = k_format();
-        uint param = _593;
-        uint _595 = n_levels(param);
-        if (i < _595)
+        uint _601 = k_format();
+        uint param = _601;
+        uint _603 = n_levels(param);
+        if (i < _603)
         {
             uint param_1 = k_format();
-            k_levels[i] = v_495.constants[first_level(param_1) + i];
+            k_levels[i] = v_503.constants[first_level(param_1) + i];
             i += 128u;
             continue;
         }
@@ -468,20 +468,20 @@ void load_levels(thread uint3& gl_LocalInvocationID, threadgroup float (&v_level
 }
 
 static inline __attribute__((always_inline))
-uint first_of(thread const uint& seq, thread const uint& token, constant Push& push, const device MainPages& v_1023, const device First& v_1156)
+uint first_of(thread const uint& seq, thread const uint& token, constant Push& push, const device MainPages& v_1031, const device First& v_1164)
 {
-    uint _1150;
+    uint _1158;
     if (push.has_first > 0u)
     {
         uint param = seq;
-        int param_1 = v_1156.firsts[push.first_at + token];
-        _1150 = uint(keys_before(param, param_1, push, v_1023));
+        int param_1 = v_1164.firsts[push.first_at + token];
+        _1158 = uint(keys_before(param, param_1, push, v_1031));
     }
     else
     {
-        _1150 = 0u;
+        _1158 = 0u;
     }
-    return _1150;
+    return _1158;
 }
 
 static inline __attribute__((always_inline))
@@ -490,47 +490,47 @@ uint2 seen_positions(thread const uint& part, thread const uint& n_keys, thread 
     uint param = n_keys;
     uint n_positions = part_positions(param, push);
     uint first = part * n_positions;
-    uint _2695;
+    uint _2778;
     if (first_position > first)
     {
-        _2695 = ((first_position - first) / 128u) * 128u;
+        _2778 = ((first_position - first) / 128u) * 128u;
     }
     else
     {
-        _2695 = 0u;
+        _2778 = 0u;
     }
-    uint left_out = _2695;
+    uint left_out = _2778;
     return uint2(first + left_out, min(n_keys, (first + n_positions)));
 }
 
 static inline __attribute__((always_inline))
-uint page_of(thread const uint& seq, thread const uint& key, constant Push& push, const device MainPages& v_1023)
+uint page_of(thread const uint& seq, thread const uint& key, constant Push& push, const device MainPages& v_1031)
 {
     uint index = key / push.page_tokens;
     if (push.pages_of == 0u)
     {
         return index;
     }
-    int first = v_1023.main_pages[push.main_pages_at + (2u * seq)];
-    int last = v_1023.main_pages[(push.main_pages_at + (2u * seq)) + 1u];
+    int first = v_1031.main_pages[push.main_pages_at + (2u * seq)];
+    int last = v_1031.main_pages[(push.main_pages_at + (2u * seq)) + 1u];
     if (push.pages_of == 1u)
     {
         return index + uint(first);
     }
-    uint _1117;
+    uint _1125;
     if (index < uint(first))
     {
-        _1117 = index;
+        _1125 = index;
     }
     else
     {
-        _1117 = index + uint(max((last - first), 0));
+        _1125 = index + uint(max((last - first), 0));
     }
-    return _1117;
+    return _1125;
 }
 
 static inline __attribute__((always_inline))
-void find_block(thread const uint& seq, thread const uint& first, thread const uint& end, constant Push& push, thread uint3& gl_LocalInvocationID, thread uint& head_kv, const device MainPages& v_1023, const device PageTable& v_1295, thread uint& key_row, threadgroup uint (&v_rows)[128])
+void find_block(thread const uint& seq, thread const uint& first, thread const uint& end, constant Push& push, thread uint3& gl_LocalInvocationID, thread uint& head_kv, const device MainPages& v_1031, const device PageTable& v_1303, thread uint& key_row, threadgroup uint (&v_rows)[128])
 {
     uint position = first + gl_LocalInvocationID.x;
     if (position >= end)
@@ -539,7 +539,7 @@ void find_block(thread const uint& seq, thread const uint& first, thread const u
     }
     uint param = seq;
     uint param_1 = position;
-    uint page = uint(v_1295.page_table[(push.page_table_at + (seq * push.max_pages)) + page_of(param, param_1, push, v_1023)]);
+    uint page = uint(v_1303.page_table[(push.page_table_at + (seq * push.max_pages)) + page_of(param, param_1, push, v_1031)]);
     uint keys = push.kv_at + (page * push.page_bytes);
     uint values = keys + ((push.n_head_kv * push.page_tokens) * push.k_row_bytes);
     uint slot = (head_kv * push.page_tokens) + (position % push.page_tokens);
@@ -548,9 +548,9 @@ void find_block(thread const uint& seq, thread const uint& first, thread const u
 }
 
 static inline __attribute__((always_inline))
-uint half_at(thread const uint& at, const device KvWords& v_328)
+uint half_at(thread const uint& at, const device KvWords& v_336)
 {
-    return (v_328.kv_words[at >> uint(2)] >> (8u * (at & 2u))) & 65535u;
+    return (v_336.kv_words[at >> uint(2)] >> (8u * (at & 2u))) & 65535u;
 }
 
 static inline __attribute__((always_inline))
@@ -560,69 +560,150 @@ float f32_from_f16(thread const uint& half_bits)
     uint magnitude = half_bits & 32767u;
     uint subnormal = as_type<uint>(float(magnitude) * 5.9604644775390625e-08);
     uint exponent_offset = (magnitude < 31744u) ? 939524096u : 1879048192u;
-    uint _310;
+    uint _318;
     if (magnitude < 1024u)
     {
-        _310 = subnormal;
+        _318 = subnormal;
     }
     else
     {
-        _310 = (magnitude << uint(13)) + exponent_offset;
+        _318 = (magnitude << uint(13)) + exponent_offset;
     }
-    return as_type<float>(_sign | _310);
+    return as_type<float>(_sign | _318);
 }
 
 static inline __attribute__((always_inline))
-uint two_halves_at(thread const uint& at, const device KvWords& v_328)
-{
-    uint param = at;
-    uint param_1 = at + 2u;
-    return half_at(param, v_328) | (half_at(param_1, v_328) << uint(16));
-}
-
-static inline __attribute__((always_inline))
-float load_float(thread const uint& format, thread const uint& row, thread const uint& i, const device KvWords& v_328)
+float load_float(thread const uint& format, thread const uint& row, thread const uint& i, const device KvWords& v_336)
 {
     switch (format)
     {
         case 1u:
         {
             uint param = row + (2u * i);
-            uint param_1 = half_at(param, v_328);
+            uint param_1 = half_at(param, v_336);
             return f32_from_f16(param_1);
         }
         case 2u:
         {
             uint param_2 = row + (2u * i);
-            return as_type<float>(half_at(param_2, v_328) << uint(16));
+            return as_type<float>(half_at(param_2, v_336) << uint(16));
         }
     }
-    return as_type<float>(v_328.kv_words[(row / 4u) + i]);
+    return as_type<float>(v_336.kv_words[(row / 4u) + i]);
 }
 
 static inline __attribute__((always_inline))
-void load_k(thread const uint& row, thread const uint& piece, thread spvUnsafeArray<float4, 4>& k, const device KvWords& v_328, constant Push& push, const device KvQuads& v_745)
+float2 load_pair_of_floats(thread const uint& format, thread const uint& row, thread const uint& pair, const device KvWords& v_336, constant Push& push)
+{
+    if (_397)
+    {
+        uint param = format;
+        uint param_1 = row;
+        uint param_2 = 2u * pair;
+        float _419;
+        if (((2u * pair) + 1u) < push.head_dim_v)
+        {
+            uint param_3 = format;
+            uint param_4 = row;
+            uint param_5 = (2u * pair) + 1u;
+            _419 = load_float(param_3, param_4, param_5, v_336);
+        }
+        else
+        {
+            _419 = 0.0;
+        }
+        return float2(load_float(param, param_1, param_2, v_336), _419);
+    }
+    uint word = v_336.kv_words[(row / 4u) + pair];
+    switch (format)
+    {
+        case 1u:
+        {
+            return float2(as_type<half2>(word));
+        }
+        case 2u:
+        {
+            return as_type<float2>(uint2(word << uint(16), word & 4294901760u));
+        }
+    }
+    return as_type<float2>(uint2(v_336.kv_words[(row / 4u) + (2u * pair)], v_336.kv_words[((row / 4u) + (2u * pair)) + 1u]));
+}
+
+static inline __attribute__((always_inline))
+float2 load_v(thread const uint& row, thread const uint& pair, const device KvWords& v_336, constant Push& push)
+{
+    uint format = v_format();
+    switch (format)
+    {
+        case 3u:
+        {
+            uint block = row + ((pair / 16u) * 34u);
+            uint param = (block + 2u) + (2u * (pair % 16u));
+            int codes = int(half_at(param, v_336));
+            uint param_1 = block;
+            uint param_2 = half_at(param_1, v_336);
+            return float2(float(extract_bits(codes, uint(0), uint(8))), float(extract_bits(codes, uint(8), uint(8)))) * f32_from_f16(param_2);
+        }
+    }
+    uint param_3 = format;
+    uint param_4 = row;
+    uint param_5 = pair;
+    return load_pair_of_floats(param_3, param_4, param_5, v_336, push);
+}
+
+static inline __attribute__((always_inline))
+float2 value_of(thread const uint& position, thread const uint& pair, thread const uint& n_1, const device KvWords& v_336, constant Push& push, threadgroup uint (&v_rows)[128])
+{
+    uint param = v_rows[min(position, (n_1 - 1u))];
+    uint param_1 = pair;
+    return load_v(param, param_1, v_336, push);
+}
+
+static inline __attribute__((always_inline))
+void ask_for_values(thread const uint& n_1, const device KvWords& v_336, constant Push& push, thread uint3& gl_LocalInvocationID, threadgroup uint (&v_rows)[128], thread spvUnsafeArray<float2, kValuesAtOnce>& first_values)
+{
+    uint lane = gl_LocalInvocationID.x;
+    uint pair = min((lane % kPairsAtOnce), ((push.head_dim_v - 1u) / 2u));
+    for (uint i = 0u; i < kValuesAtOnce; i++)
+    {
+        uint param = (lane / kPairsAtOnce) + (i * kStride);
+        uint param_1 = pair;
+        uint param_2 = n_1;
+        first_values[i] = value_of(param, param_1, param_2, v_336, push, v_rows);
+    }
+}
+
+static inline __attribute__((always_inline))
+uint two_halves_at(thread const uint& at, const device KvWords& v_336)
+{
+    uint param = at;
+    uint param_1 = at + 2u;
+    return half_at(param, v_336) | (half_at(param_1, v_336) << uint(16));
+}
+
+static inline __attribute__((always_inline))
+void load_k(thread const uint& row, thread const uint& piece, thread spvUnsafeArray<float4, 4>& k, const device KvWords& v_336, constant Push& push, const device KvQuads& v_753)
 {
     uint format = k_format();
     if (format == 3u)
     {
         uint block = row + ((piece / 2u) * 34u);
         uint param = block;
-        uint param_1 = half_at(param, v_328);
+        uint param_1 = half_at(param, v_336);
         float _step = f32_from_f16(param_1);
         uint first = (block + 2u) + (16u * (piece % 2u));
         for (uint i = 0u; i < 4u; i++)
         {
             uint param_2 = first + (4u * i);
-            int codes = int(two_halves_at(param_2, v_328));
+            int codes = int(two_halves_at(param_2, v_336));
             k[i] = float4(float(extract_bits(codes, uint(0), uint(8))), float(extract_bits(codes, uint(8), uint(8))), float(extract_bits(codes, uint(16), uint(8))), float(extract_bits(codes, uint(24), uint(8)))) * _step;
         }
     }
     else
     {
-        if (_676)
+        if (_684)
         {
-            float _710;
+            float _718;
             for (uint i_1 = 0u; i_1 < 4u; i_1++)
             {
                 for (uint j = 0u; j < 4u; j++)
@@ -633,13 +714,13 @@ void load_k(thread const uint& row, thread const uint& piece, thread spvUnsafeAr
                         uint param_3 = format;
                         uint param_4 = row;
                         uint param_5 = dimension;
-                        _710 = load_float(param_3, param_4, param_5, v_328);
+                        _718 = load_float(param_3, param_4, param_5, v_336);
                     }
                     else
                     {
-                        _710 = 0.0;
+                        _718 = 0.0;
                     }
-                    k[i_1][j] = _710;
+                    k[i_1][j] = _718;
                 }
             }
         }
@@ -649,14 +730,14 @@ void load_k(thread const uint& row, thread const uint& piece, thread spvUnsafeAr
             {
                 for (uint i_2 = 0u; i_2 < 4u; i_2++)
                 {
-                    k[i_2] = as_type<float4>(v_745.kv_quads[((row / 16u) + (4u * piece)) + i_2]);
+                    k[i_2] = as_type<float4>(v_753.kv_quads[((row / 16u) + (4u * piece)) + i_2]);
                 }
             }
             else
             {
                 for (uint i_3 = 0u; i_3 < 2u; i_3++)
                 {
-                    uint4 pairs = v_745.kv_quads[((row / 16u) + (2u * piece)) + i_3];
+                    uint4 pairs = v_753.kv_quads[((row / 16u) + (2u * piece)) + i_3];
                     if (format == 1u)
                     {
                         k[2u * i_3] = float4(float2(as_type<half2>(pairs.x)), float2(as_type<half2>(pairs.y)));
@@ -676,17 +757,17 @@ void load_k(thread const uint& row, thread const uint& piece, thread spvUnsafeAr
 static inline __attribute__((always_inline))
 bool is_seen(thread const uint& row, thread const uint& position, threadgroup int (&first_seen)[kValues], threadgroup int (&last_seen)[kValues])
 {
-    bool _1267 = int(position) >= first_seen[row];
-    bool _1277;
-    if (_1267)
+    bool _1275 = int(position) >= first_seen[row];
+    bool _1285;
+    if (_1275)
     {
-        _1277 = int(position) <= last_seen[row];
+        _1285 = int(position) <= last_seen[row];
     }
     else
     {
-        _1277 = _1267;
+        _1285 = _1275;
     }
-    return _1277;
+    return _1285;
 }
 
 static inline __attribute__((always_inline))
@@ -706,37 +787,37 @@ static inline __attribute__((always_inline))
 float finite_or_nan(thread const float& value)
 {
     float param = value;
-    uint _239;
+    uint _247;
     if (is_finite(param))
     {
-        _239 = as_type<uint>(value);
+        _247 = as_type<uint>(value);
     }
     else
     {
-        _239 = 2143289344u;
+        _247 = 2143289344u;
     }
-    return as_type<float>(_239);
+    return as_type<float>(_247);
 }
 
 static inline __attribute__((always_inline))
-void reduce(thread const spvUnsafeArray<float, kValues>& values, thread const bool& is_sum, threadgroup float (&reduced)[_890], thread uint& gl_SubgroupID)
+void reduce(thread const spvUnsafeArray<float, kValues>& values, thread const bool& is_sum, threadgroup float (&reduced)[_898], thread uint& gl_SubgroupID)
 {
     spvUnsafeArray<float, kValues> results;
-    float _862;
+    float _870;
     for (uint i = 0u; i < kValues; i++)
     {
         if (is_sum)
         {
-            _862 = simd_sum(values[i]);
+            _870 = simd_sum(values[i]);
         }
         else
         {
-            _862 = simd_max(values[i]);
+            _870 = simd_max(values[i]);
         }
-        results[i] = _862;
+        results[i] = _870;
     }
-    bool _878 = simd_is_first();
-    if (_878)
+    bool _886 = simd_is_first();
+    if (_886)
     {
         for (uint i_1 = 0u; i_1 < kValues; i_1++)
         {
@@ -753,7 +834,7 @@ uint n_reduced(thread uint& gl_NumSubgroups)
 }
 
 static inline __attribute__((always_inline))
-float reduced_max(thread const uint& i, thread float& so_far, threadgroup float (&reduced)[_890], thread uint& gl_NumSubgroups)
+float reduced_max(thread const uint& i, thread float& so_far, threadgroup float (&reduced)[_898], thread uint& gl_NumSubgroups)
 {
     for (uint part = 0u; part < n_reduced(gl_NumSubgroups); part++)
     {
@@ -763,7 +844,7 @@ float reduced_max(thread const uint& i, thread float& so_far, threadgroup float 
 }
 
 static inline __attribute__((always_inline))
-void weigh(thread const uint& first, thread const uint& end, const device KvWords& v_328, constant Push& push, thread uint3& gl_LocalInvocationID, const device KvQuads& v_745, threadgroup float (&reduced)[_890], thread uint& gl_SubgroupID, thread uint& gl_NumSubgroups, threadgroup float4 (&q_tile)[_1246], threadgroup int (&first_seen)[kValues], threadgroup int (&last_seen)[kValues], thread uint& key_row, threadgroup float (&largest)[kValues], threadgroup float (&shrink)[kValues], thread spvUnsafeArray<float, kValues>& weight_sum, thread spvUnsafeArray<float2, _1631>& value_sum, threadgroup float4 (&weights)[_1651])
+void weigh(thread const uint& first, thread const uint& end, const device KvWords& v_336, constant Push& push, thread uint3& gl_LocalInvocationID, const device KvQuads& v_753, threadgroup float (&reduced)[_898], thread uint& gl_SubgroupID, thread uint& gl_NumSubgroups, threadgroup float4 (&q_tile)[_1254], threadgroup int (&first_seen)[kValues], threadgroup int (&last_seen)[kValues], thread uint& key_row, threadgroup float (&largest)[kValues], threadgroup float (&shrink)[kValues], thread spvUnsafeArray<float, kValues>& weight_sum, thread spvUnsafeArray<float2, _1639>& value_sum, threadgroup float4 (&weights)[_1659])
 {
     uint lane = gl_LocalInvocationID.x;
     uint position = first + lane;
@@ -781,8 +862,8 @@ void weigh(thread const uint& first, thread const uint& end, const device KvWord
             for (uint i = 0u; i < kPiecesAtOnce; i++)
             {
                 uint param = key_row;
-                uint param_1 = min((first_piece + i), _1411);
-                load_k(param, param_1, param_2, v_328, push, v_745);
+                uint param_1 = min((first_piece + i), _1419);
+                load_k(param, param_1, param_2, v_336, push, v_753);
                 k[i] = param_2;
             }
             for (uint i_1 = 0u; i_1 < kPiecesAtOnce; i_1++)
@@ -800,31 +881,31 @@ void weigh(thread const uint& first, thread const uint& end, const device KvWord
             }
         }
     }
-    float _1523;
+    float _1531;
     for (uint r_2 = 0u; r_2 < kValues; r_2++)
     {
-        bool _1514 = position < end;
-        bool _1522;
-        if (_1514)
+        bool _1522 = position < end;
+        bool _1530;
+        if (_1522)
         {
             uint param_3 = r_2;
             uint param_4 = position;
-            _1522 = is_seen(param_3, param_4, first_seen, last_seen);
+            _1530 = is_seen(param_3, param_4, first_seen, last_seen);
         }
         else
         {
-            _1522 = _1514;
+            _1530 = _1522;
         }
-        if (_1522)
+        if (_1530)
         {
             float param_5 = scores[r_2];
-            _1523 = finite_or_nan(param_5);
+            _1531 = finite_or_nan(param_5);
         }
         else
         {
-            _1523 = -1000000015047466219876688855040.0;
+            _1531 = -1000000015047466219876688855040.0;
         }
-        scores[r_2] = _1523;
+        scores[r_2] = _1531;
     }
     spvUnsafeArray<float, kValues> param_6;
     param_6 = scores;
@@ -834,101 +915,42 @@ void weigh(thread const uint& first, thread const uint& end, const device KvWord
     {
         uint param_8 = lane;
         float param_9 = largest[lane];
-        float _1555 = reduced_max(param_8, param_9, reduced, gl_NumSubgroups);
-        float top = _1555;
-        float _1563;
+        float _1563 = reduced_max(param_8, param_9, reduced, gl_NumSubgroups);
+        float top = _1563;
+        float _1571;
         if (largest[lane] == top)
         {
-            _1563 = 1.0;
+            _1571 = 1.0;
         }
         else
         {
-            _1563 = exp(largest[lane] - top);
+            _1571 = exp(largest[lane] - top);
         }
-        shrink[lane] = _1563;
+        shrink[lane] = _1571;
         largest[lane] = top;
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
-    float _1592;
+    float _1600;
     for (uint r_3 = 0u; r_3 < kValues; r_3++)
     {
         if (scores[r_3] == (-1000000015047466219876688855040.0))
         {
-            _1592 = 0.0;
+            _1600 = 0.0;
         }
         else
         {
-            _1592 = exp(scores[r_3] - largest[r_3]);
+            _1600 = exp(scores[r_3] - largest[r_3]);
         }
-        float weight = _1592;
+        float weight = _1600;
         weight_sum[r_3] = (weight_sum[r_3] * shrink[r_3]) + weight;
         for (uint p = 0u; p < kPairsOfLane; p++)
         {
-            uint _1638 = (r_3 * kPairsOfLane) + p;
-            value_sum[_1638] *= shrink[r_3];
+            uint _1646 = (r_3 * kPairsOfLane) + p;
+            value_sum[_1646] *= shrink[r_3];
         }
         ((threadgroup float*)&weights[((lane * kValues) + r_3) / 4u])[r_3 % 4u] = weight;
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
-}
-
-static inline __attribute__((always_inline))
-float2 load_pair_of_floats(thread const uint& format, thread const uint& row, thread const uint& pair, const device KvWords& v_328, constant Push& push)
-{
-    if (_389)
-    {
-        uint param = format;
-        uint param_1 = row;
-        uint param_2 = 2u * pair;
-        float _411;
-        if (((2u * pair) + 1u) < push.head_dim_v)
-        {
-            uint param_3 = format;
-            uint param_4 = row;
-            uint param_5 = (2u * pair) + 1u;
-            _411 = load_float(param_3, param_4, param_5, v_328);
-        }
-        else
-        {
-            _411 = 0.0;
-        }
-        return float2(load_float(param, param_1, param_2, v_328), _411);
-    }
-    uint word = v_328.kv_words[(row / 4u) + pair];
-    switch (format)
-    {
-        case 1u:
-        {
-            return float2(as_type<half2>(word));
-        }
-        case 2u:
-        {
-            return as_type<float2>(uint2(word << uint(16), word & 4294901760u));
-        }
-    }
-    return as_type<float2>(uint2(v_328.kv_words[(row / 4u) + (2u * pair)], v_328.kv_words[((row / 4u) + (2u * pair)) + 1u]));
-}
-
-static inline __attribute__((always_inline))
-float2 load_v(thread const uint& row, thread const uint& pair, const device KvWords& v_328, constant Push& push)
-{
-    uint format = v_format();
-    switch (format)
-    {
-        case 3u:
-        {
-            uint block = row + ((pair / 16u) * 34u);
-            uint param = (block + 2u) + (2u * (pair % 16u));
-            int codes = int(half_at(param, v_328));
-            uint param_1 = block;
-            uint param_2 = half_at(param_1, v_328);
-            return float2(float(extract_bits(codes, uint(0), uint(8))), float(extract_bits(codes, uint(8), uint(8)))) * f32_from_f16(param_2);
-        }
-    }
-    uint param_3 = format;
-    uint param_4 = row;
-    uint param_5 = pair;
-    return load_pair_of_floats(param_3, param_4, param_5, v_328, push);
 }
 
 static inline __attribute__((always_inline))
@@ -943,20 +965,20 @@ void leave_out(thread const uint& position, thread const uint& p, thread float2&
         return;
     }
     uint seeing = 0u;
-    uint _1700;
+    uint _1708;
     for (uint r = 0u; r < kValues; r++)
     {
         uint param_2 = r;
         uint param_3 = position;
         if (is_seen(param_2, param_3, first_seen, last_seen))
         {
-            _1700 = 1u << r;
+            _1708 = 1u << r;
         }
         else
         {
-            _1700 = 0u;
+            _1708 = 0u;
         }
-        seeing |= _1700;
+        seeing |= _1708;
     }
     if (is_first)
     {
@@ -971,24 +993,24 @@ void leave_out(thread const uint& position, thread const uint& p, thread float2&
 }
 
 static inline __attribute__((always_inline))
-void add_value(thread const uint& position, thread const uint& p, thread const float2& v, thread spvUnsafeArray<float2, _1631>& value_sum, threadgroup float4 (&weights)[_1651])
+void add_value(thread const uint& position, thread const uint& p, thread const float2& v, thread spvUnsafeArray<float2, _1639>& value_sum, threadgroup float4 (&weights)[_1659])
 {
     for (uint r = 0u; r < kValues; r += 4u)
     {
         float4 weight = weights[((position * kValues) + r) / 4u];
         for (uint j = 0u; j < 4u; j++)
         {
-            uint _1764 = ((r + j) * kPairsOfLane) + p;
-            value_sum[_1764] += (v * weight[j]);
+            uint _1772 = ((r + j) * kPairsOfLane) + p;
+            value_sum[_1772] += (v * weight[j]);
         }
     }
 }
 
 static inline __attribute__((always_inline))
-void add_values(thread const uint& block, thread const uint& n_1, const device KvWords& v_328, constant Push& push, thread uint3& gl_LocalInvocationID, threadgroup int (&first_seen)[kValues], threadgroup int (&last_seen)[kValues], threadgroup uint (&v_rows)[128], thread spvUnsafeArray<float2, _1631>& value_sum, threadgroup float4 (&weights)[_1651], thread spvUnsafeArray<uint, kPairsOfLane>& damaged, thread bool& is_careful)
+void add_values(thread const uint& block, thread const uint& n_1, const device KvWords& v_336, constant Push& push, thread uint3& gl_LocalInvocationID, threadgroup int (&first_seen)[kValues], threadgroup int (&last_seen)[kValues], threadgroup uint (&v_rows)[128], thread spvUnsafeArray<float2, _1639>& value_sum, threadgroup float4 (&weights)[_1659], thread spvUnsafeArray<uint, kPairsOfLane>& damaged, thread spvUnsafeArray<float2, kValuesAtOnce>& first_values, thread bool& is_careful)
 {
     uint lane = gl_LocalInvocationID.x;
-    if (lane >= _1785)
+    if (lane >= _1843)
     {
         return;
     }
@@ -1002,12 +1024,12 @@ void add_values(thread const uint& block, thread const uint& n_1, const device K
         }
         if (is_careful)
         {
-            uint _1819 = lane / kPairsAtOnce;
-            for (uint position = _1819; position < n_1; position += kStride)
+            uint _1877 = lane / kPairsAtOnce;
+            for (uint position = _1877; position < n_1; position += kStride)
             {
                 uint param = v_rows[position];
                 uint param_1 = pair;
-                float2 value = load_v(param, param_1, v_328, push);
+                float2 value = load_v(param, param_1, v_336, push);
                 uint param_2 = block + position;
                 uint param_3 = p;
                 float2 param_4 = value;
@@ -1020,14 +1042,23 @@ void add_values(thread const uint& block, thread const uint& n_1, const device K
             }
             continue;
         }
-        uint _1858 = lane / kPairsAtOnce;
-        for (uint first = _1858; first < n_1; first += _1926)
+        uint _1916 = lane / kPairsAtOnce;
+        for (uint first = _1916; first < n_1; first += _1995)
         {
+            bool is_asked = (false && (p == 0u)) && (first < kStride);
             for (uint i = 0u; i < kValuesAtOnce; i++)
             {
-                uint param_8 = v_rows[min((first + (i * kStride)), (n_1 - 1u))];
-                uint param_9 = pair;
-                values[i] = load_v(param_8, param_9, v_328, push);
+                if (is_asked)
+                {
+                    values[i] = first_values[i];
+                }
+                else
+                {
+                    uint param_8 = first + (i * kStride);
+                    uint param_9 = pair;
+                    uint param_10 = n_1;
+                    values[i] = value_of(param_8, param_9, param_10, v_336, push, v_rows);
+                }
             }
             for (uint i_1 = 0u; i_1 < kValuesAtOnce; i_1++)
             {
@@ -1036,93 +1067,104 @@ void add_values(thread const uint& block, thread const uint& n_1, const device K
                 {
                     break;
                 }
-                uint param_10 = position_1;
-                uint param_11 = p;
-                float2 param_12 = values[i_1];
-                add_value(param_10, param_11, param_12, value_sum, weights);
+                uint param_11 = position_1;
+                uint param_12 = p;
+                float2 param_13 = values[i_1];
+                add_value(param_11, param_12, param_13, value_sum, weights);
             }
         }
     }
 }
 
 static inline __attribute__((always_inline))
-void attend(thread const uint& first_token, thread const uint& last_token, thread const uint& seq, thread const uint& first, thread const uint& end, const device KvWords& v_328, constant Push& push, thread uint3& gl_LocalInvocationID, const device KvQuads& v_745, threadgroup float (&reduced)[_890], thread uint& gl_SubgroupID, thread uint& gl_NumSubgroups, thread uint& first_row, thread uint& group_size, thread uint& head_kv, const device MainPages& v_1023, const device First& v_1156, const device Pos& v_1176, threadgroup float4 (&q_tile)[_1246], threadgroup int (&first_seen)[kValues], threadgroup int (&last_seen)[kValues], const device PageTable& v_1295, thread uint& key_row, threadgroup uint (&v_rows)[128], threadgroup float (&largest)[kValues], threadgroup float (&shrink)[kValues], thread spvUnsafeArray<float, kValues>& weight_sum, thread spvUnsafeArray<float2, _1631>& value_sum, threadgroup float4 (&weights)[_1651], thread spvUnsafeArray<uint, kPairsOfLane>& damaged, thread bool& is_careful)
+void attend(thread const uint& first_token, thread const uint& last_token, thread const uint& seq, thread const uint& first, thread const uint& end, const device KvWords& v_336, constant Push& push, thread uint3& gl_LocalInvocationID, const device KvQuads& v_753, threadgroup float (&reduced)[_898], thread uint& gl_SubgroupID, thread uint& gl_NumSubgroups, thread uint& first_row, thread uint& group_size, thread uint& head_kv, const device MainPages& v_1031, const device First& v_1164, const device Pos& v_1184, threadgroup float4 (&q_tile)[_1254], threadgroup int (&first_seen)[kValues], threadgroup int (&last_seen)[kValues], const device PageTable& v_1303, thread uint& key_row, threadgroup uint (&v_rows)[128], threadgroup float (&largest)[kValues], threadgroup float (&shrink)[kValues], thread spvUnsafeArray<float, kValues>& weight_sum, thread spvUnsafeArray<float2, _1639>& value_sum, threadgroup float4 (&weights)[_1659], thread spvUnsafeArray<uint, kPairsOfLane>& damaged, thread spvUnsafeArray<float2, kValuesAtOnce>& first_values, thread bool& is_careful)
 {
     uint lane = gl_LocalInvocationID.x;
     if (lane < kValues)
     {
         uint param = lane;
-        bool _1941 = exists(param, push, first_row, group_size);
-        bool _1949;
-        if (_1941)
+        bool _2010 = exists(param, push, first_row, group_size);
+        bool _2018;
+        if (_2010)
         {
             uint param_1 = lane;
-            _1949 = token_of(param_1, first_row, group_size) >= first_token;
+            _2018 = token_of(param_1, first_row, group_size) >= first_token;
         }
         else
         {
-            _1949 = _1941;
+            _2018 = _2010;
         }
-        bool _1957;
-        if (_1949)
+        bool _2026;
+        if (_2018)
         {
             uint param_2 = lane;
-            _1957 = token_of(param_2, first_row, group_size) <= last_token;
+            _2026 = token_of(param_2, first_row, group_size) <= last_token;
         }
         else
         {
-            _1957 = _1949;
+            _2026 = _2018;
         }
-        bool is_among = _1957;
-        int _1960;
+        bool is_among = _2026;
+        int _2029;
         if (is_among)
         {
             uint param_3 = lane;
             uint param_4 = seq;
             uint param_5 = token_of(param_3, first_row, group_size);
-            _1960 = keys_of(param_4, param_5, push, v_1023, v_1176) - 1;
+            _2029 = keys_of(param_4, param_5, push, v_1031, v_1184) - 1;
         }
         else
         {
-            _1960 = -1;
+            _2029 = -1;
         }
-        last_seen[lane] = _1960;
-        int _1977;
+        last_seen[lane] = _2029;
+        int _2046;
         if (is_among)
         {
             uint param_6 = lane;
             uint param_7 = seq;
             uint param_8 = token_of(param_6, first_row, group_size);
-            _1977 = int(first_of(param_7, param_8, push, v_1023, v_1156));
+            _2046 = int(first_of(param_7, param_8, push, v_1031, v_1164));
         }
         else
         {
-            _1977 = 0;
+            _2046 = 0;
         }
-        first_seen[lane] = _1977;
+        first_seen[lane] = _2046;
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
     for (uint block = first; block < end; block += 128u)
     {
-        if ((true || (block > first)) || is_careful)
+        uint n_1 = min(128u, (end - block));
+        bool is_found = (false && (block == first)) && (!is_careful);
+        if (!is_found)
         {
             uint param_9 = seq;
             uint param_10 = block;
             uint param_11 = end;
-            find_block(param_9, param_10, param_11, push, gl_LocalInvocationID, head_kv, v_1023, v_1295, key_row, v_rows);
+            find_block(param_9, param_10, param_11, push, gl_LocalInvocationID, head_kv, v_1031, v_1303, key_row, v_rows);
         }
-        uint param_12 = block;
-        uint param_13 = end;
-        weigh(param_12, param_13, v_328, push, gl_LocalInvocationID, v_745, reduced, gl_SubgroupID, gl_NumSubgroups, q_tile, first_seen, last_seen, key_row, largest, shrink, weight_sum, value_sum, weights);
-        uint param_14 = block;
-        uint param_15 = min(128u, (end - block));
-        add_values(param_14, param_15, v_328, push, gl_LocalInvocationID, first_seen, last_seen, v_rows, value_sum, weights, damaged, is_careful);
+        if (false)
+        {
+            if (!is_found)
+            {
+                threadgroup_barrier(mem_flags::mem_threadgroup);
+            }
+            uint param_12 = n_1;
+            ask_for_values(param_12, v_336, push, gl_LocalInvocationID, v_rows, first_values);
+        }
+        uint param_13 = block;
+        uint param_14 = end;
+        weigh(param_13, param_14, v_336, push, gl_LocalInvocationID, v_753, reduced, gl_SubgroupID, gl_NumSubgroups, q_tile, first_seen, last_seen, key_row, largest, shrink, weight_sum, value_sum, weights);
+        uint param_15 = block;
+        uint param_16 = n_1;
+        add_values(param_15, param_16, v_336, push, gl_LocalInvocationID, first_seen, last_seen, v_rows, value_sum, weights, damaged, first_values, is_careful);
         threadgroup_barrier(mem_flags::mem_threadgroup);
     }
 }
 
 static inline __attribute__((always_inline))
-void sum_up(thread const uint& part, const device KvWords& v_328, constant Push& push, thread uint3& gl_LocalInvocationID, const device KvQuads& v_745, threadgroup float (&reduced)[_890], thread uint& gl_SubgroupID, thread uint& gl_NumSubgroups, thread uint& first_row, thread uint& group_size, thread uint& head_kv, const device MainPages& v_1023, const device Seq& v_1135, const device First& v_1156, const device Pos& v_1176, threadgroup float4 (&q_tile)[_1246], threadgroup int (&first_seen)[kValues], threadgroup int (&last_seen)[kValues], const device PageTable& v_1295, thread uint& key_row, threadgroup uint (&v_rows)[128], threadgroup float (&largest)[kValues], threadgroup float (&shrink)[kValues], thread spvUnsafeArray<float, kValues>& weight_sum, thread spvUnsafeArray<float2, _1631>& value_sum, threadgroup float4 (&weights)[_1651], thread spvUnsafeArray<uint, kPairsOfLane>& damaged, thread bool& is_careful)
+void sum_up(thread const uint& part, const device KvWords& v_336, constant Push& push, thread uint3& gl_LocalInvocationID, const device KvQuads& v_753, threadgroup float (&reduced)[_898], thread uint& gl_SubgroupID, thread uint& gl_NumSubgroups, thread uint& first_row, thread uint& group_size, thread uint& head_kv, const device MainPages& v_1031, const device Seq& v_1143, const device First& v_1164, const device Pos& v_1184, threadgroup float4 (&q_tile)[_1254], threadgroup int (&first_seen)[kValues], threadgroup int (&last_seen)[kValues], const device PageTable& v_1303, thread uint& key_row, threadgroup uint (&v_rows)[128], threadgroup float (&largest)[kValues], threadgroup float (&shrink)[kValues], thread spvUnsafeArray<float, kValues>& weight_sum, thread spvUnsafeArray<float2, _1639>& value_sum, threadgroup float4 (&weights)[_1659], thread spvUnsafeArray<uint, kPairsOfLane>& damaged, thread spvUnsafeArray<float2, kValuesAtOnce>& first_values, thread bool& is_careful)
 {
     for (uint r = 0u; r < kValues; r++)
     {
@@ -1142,34 +1184,34 @@ void sum_up(thread const uint& part, const device KvWords& v_328, constant Push&
     while (token <= last_of_tile)
     {
         uint param_1 = token;
-        uint seq = seq_of(param_1, push, v_1135);
+        uint seq = seq_of(param_1, push, v_1143);
         uint param_2 = seq;
         uint param_3 = token;
-        int n_keys = keys_of(param_2, param_3, push, v_1023, v_1176);
+        int n_keys = keys_of(param_2, param_3, push, v_1031, v_1184);
         uint param_4 = uint(n_keys);
         uint n_positions = part_positions(param_4, push);
         uint last_token = token;
         uint param_5 = seq;
         uint param_6 = token;
-        uint first_position = first_of(param_5, param_6, push, v_1023, v_1156);
+        uint first_position = first_of(param_5, param_6, push, v_1031, v_1164);
         for (;;)
         {
-            bool _2865 = last_token < last_of_tile;
-            bool _2874;
-            if (_2865)
+            bool _2949 = last_token < last_of_tile;
+            bool _2958;
+            if (_2949)
             {
                 uint param_7 = last_token + 1u;
-                _2874 = seq_of(param_7, push, v_1135) == seq;
+                _2958 = seq_of(param_7, push, v_1143) == seq;
             }
             else
             {
-                _2874 = _2865;
+                _2958 = _2949;
             }
-            if (_2874)
+            if (_2958)
             {
                 uint param_8 = seq;
                 uint param_9 = last_token + 1u;
-                int keys_of_next = keys_of(param_8, param_9, push, v_1023, v_1176);
+                int keys_of_next = keys_of(param_8, param_9, push, v_1031, v_1184);
                 uint param_10 = uint(keys_of_next);
                 if (part_positions(param_10, push) != n_positions)
                 {
@@ -1179,7 +1221,7 @@ void sum_up(thread const uint& part, const device KvWords& v_328, constant Push&
                 n_keys = max(n_keys, keys_of_next);
                 uint param_11 = seq;
                 uint param_12 = last_token;
-                first_position = min(first_position, first_of(param_11, param_12, push, v_1023, v_1156));
+                first_position = min(first_position, first_of(param_11, param_12, push, v_1031, v_1164));
                 continue;
             }
             else
@@ -1196,29 +1238,29 @@ void sum_up(thread const uint& part, const device KvWords& v_328, constant Push&
         uint param_18 = seq;
         uint param_19 = seen.x;
         uint param_20 = seen.y;
-        attend(param_16, param_17, param_18, param_19, param_20, v_328, push, gl_LocalInvocationID, v_745, reduced, gl_SubgroupID, gl_NumSubgroups, first_row, group_size, head_kv, v_1023, v_1156, v_1176, q_tile, first_seen, last_seen, v_1295, key_row, v_rows, largest, shrink, weight_sum, value_sum, weights, damaged, is_careful);
+        attend(param_16, param_17, param_18, param_19, param_20, v_336, push, gl_LocalInvocationID, v_753, reduced, gl_SubgroupID, gl_NumSubgroups, first_row, group_size, head_kv, v_1031, v_1164, v_1184, q_tile, first_seen, last_seen, v_1303, key_row, v_rows, largest, shrink, weight_sum, value_sum, weights, damaged, first_values, is_careful);
         token = last_token + 1u;
     }
 }
 
 static inline __attribute__((always_inline))
-void note_damage(thread spvUnsafeArray<float2, _1631>& value_sum, threadgroup short& are_damaged)
+void note_damage(thread spvUnsafeArray<float2, _1639>& value_sum, threadgroup short& are_damaged)
 {
-    for (uint i = 0u; i < _2762; i++)
+    for (uint i = 0u; i < _2845; i++)
     {
         float param = value_sum[i].x;
-        bool _2769 = !is_finite(param);
-        bool _2779;
-        if (!_2769)
+        bool _2852 = !is_finite(param);
+        bool _2862;
+        if (!_2852)
         {
             float param_1 = value_sum[i].y;
-            _2779 = !is_finite(param_1);
+            _2862 = !is_finite(param_1);
         }
         else
         {
-            _2779 = _2769;
+            _2862 = _2852;
         }
-        if (_2779)
+        if (_2862)
         {
             are_damaged = short(true);
         }
@@ -1226,11 +1268,11 @@ void note_damage(thread spvUnsafeArray<float2, _1631>& value_sum, threadgroup sh
 }
 
 static inline __attribute__((always_inline))
-void share_sums(thread const uint& p, thread const uint& first_component, thread uint3& gl_LocalInvocationID, thread spvUnsafeArray<float2, _1631>& value_sum, threadgroup float4 (&weights)[_1651], thread spvUnsafeArray<uint, kPairsOfLane>& damaged)
+void share_sums(thread const uint& p, thread const uint& first_component, thread uint3& gl_LocalInvocationID, thread spvUnsafeArray<float2, _1639>& value_sum, threadgroup float4 (&weights)[_1659], thread spvUnsafeArray<uint, kPairsOfLane>& damaged)
 {
     uint lane = gl_LocalInvocationID.x;
     float4 sums;
-    float _2079;
+    float _2162;
     for (uint c = 0u; c < 1u; c++)
     {
         uint component = first_component + c;
@@ -1241,13 +1283,13 @@ void share_sums(thread const uint& p, thread const uint& first_component, thread
                 bool is_damaged = ((damaged[p] >> ((r + j) + (component * 16u))) & 1u) != 0u;
                 if (is_damaged)
                 {
-                    _2079 = as_type<float>(2143289344u);
+                    _2162 = as_type<float>(2143289344u);
                 }
                 else
                 {
-                    _2079 = value_sum[((r + j) * kPairsOfLane) + p][component];
+                    _2162 = value_sum[((r + j) * kPairsOfLane) + p][component];
                 }
-                sums[j] = _2079;
+                sums[j] = _2162;
             }
             weights[((((c * 128u) + lane) * kValues) + r) / 4u] = sums;
         }
@@ -1255,7 +1297,7 @@ void share_sums(thread const uint& p, thread const uint& first_component, thread
 }
 
 static inline __attribute__((always_inline))
-float reduced_sum(thread const uint& i, threadgroup float (&reduced)[_890], thread uint& gl_NumSubgroups)
+float reduced_sum(thread const uint& i, threadgroup float (&reduced)[_898], thread uint& gl_NumSubgroups)
 {
     float sum = 0.0;
     for (uint part = 0u; part < n_reduced(gl_NumSubgroups); part++)
@@ -1266,27 +1308,27 @@ float reduced_sum(thread const uint& i, threadgroup float (&reduced)[_890], thre
 }
 
 static inline __attribute__((always_inline))
-void store_sums(thread const uint& p, thread const uint& first_component, thread const uint& part, constant Push& push, thread uint3& gl_LocalInvocationID, threadgroup float (&reduced)[_890], thread uint& gl_NumSubgroups, thread uint& first_row, thread uint& group_size, thread uint& head_kv, threadgroup float (&largest)[kValues], threadgroup float4 (&weights)[_1651], thread bool& is_only_part, device Merged& v_2211, volatile device Out& v_2229, volatile device Softmax& v_2265)
+void store_sums(thread const uint& p, thread const uint& first_component, thread const uint& part, constant Push& push, thread uint3& gl_LocalInvocationID, threadgroup float (&reduced)[_898], thread uint& gl_NumSubgroups, thread uint& first_row, thread uint& group_size, thread uint& head_kv, threadgroup float (&largest)[kValues], threadgroup float4 (&weights)[_1659], thread bool& is_only_part, device Merged& v_2294, volatile device Out& v_2312, volatile device Softmax& v_2348)
 {
-    float _2244;
-    for (uint i = gl_LocalInvocationID.x; i < _2121; i += 128u)
+    float _2327;
+    for (uint i = gl_LocalInvocationID.x; i < _2204; i += 128u)
     {
         uint row = i / n;
         uint c = i % 1u;
         uint pair = (i % n) / 1u;
         uint dimension = ((2u * (pair + (p * 128u))) + first_component) + c;
         uint param = row;
-        bool _2146 = !exists(param, push, first_row, group_size);
-        bool _2154;
-        if (!_2146)
+        bool _2229 = !exists(param, push, first_row, group_size);
+        bool _2237;
+        if (!_2229)
         {
-            _2154 = dimension >= push.head_dim_v;
+            _2237 = dimension >= push.head_dim_v;
         }
         else
         {
-            _2154 = _2146;
+            _2237 = _2229;
         }
-        if (_2154)
+        if (_2237)
         {
             continue;
         }
@@ -1302,27 +1344,27 @@ void store_sums(thread const uint& p, thread const uint& first_component, thread
         uint vector = ((part * push.n_tokens) * push.n_head) + vector_of(param_2, push, first_row, group_size, head_kv);
         if (is_only_part)
         {
-            v_2211.merged[(push.merged_at + (vector * push.head_dim_v)) + dimension] = sum / total;
+            v_2294.merged[(push.merged_at + (vector * push.head_dim_v)) + dimension] = sum / total;
             continue;
         }
         if (push.keeps_sums == 0u)
         {
-            _2244 = sum / total;
+            _2327 = sum / total;
         }
         else
         {
-            _2244 = sum;
+            _2327 = sum;
         }
-        v_2229.result[(push.out_at + (vector * push.head_dim_v)) + dimension] = _2244;
+        v_2312.result[(push.out_at + (vector * push.head_dim_v)) + dimension] = _2327;
         if ((push.keeps_sums != 0u) && (dimension == 0u))
         {
-            v_2265.softmax[push.softmax_at + vector] = float2(largest[row], total);
+            v_2348.softmax[push.softmax_at + vector] = float2(largest[row], total);
         }
     }
 }
 
 static inline __attribute__((always_inline))
-void store(thread const uint& part, constant Push& push, thread uint3& gl_LocalInvocationID, threadgroup float (&reduced)[_890], thread uint& gl_NumSubgroups, thread uint& first_row, thread uint& group_size, thread uint& head_kv, threadgroup float (&largest)[kValues], thread spvUnsafeArray<float2, _1631>& value_sum, threadgroup float4 (&weights)[_1651], thread spvUnsafeArray<uint, kPairsOfLane>& damaged, thread bool& is_only_part, device Merged& v_2211, volatile device Out& v_2229, volatile device Softmax& v_2265)
+void store(thread const uint& part, constant Push& push, thread uint3& gl_LocalInvocationID, threadgroup float (&reduced)[_898], thread uint& gl_NumSubgroups, thread uint& first_row, thread uint& group_size, thread uint& head_kv, threadgroup float (&largest)[kValues], thread spvUnsafeArray<float2, _1639>& value_sum, threadgroup float4 (&weights)[_1659], thread spvUnsafeArray<uint, kPairsOfLane>& damaged, thread bool& is_only_part, device Merged& v_2294, volatile device Out& v_2312, volatile device Softmax& v_2348)
 {
     for (uint p = 0u; p < kPairsOfLane; p++)
     {
@@ -1335,18 +1377,18 @@ void store(thread const uint& part, constant Push& push, thread uint3& gl_LocalI
             uint param_2 = p;
             uint param_3 = component;
             uint param_4 = part;
-            store_sums(param_2, param_3, param_4, push, gl_LocalInvocationID, reduced, gl_NumSubgroups, first_row, group_size, head_kv, largest, weights, is_only_part, v_2211, v_2229, v_2265);
-            bool _2310 = (p + 1u) < kPairsOfLane;
-            bool _2317;
-            if (!_2310)
+            store_sums(param_2, param_3, param_4, push, gl_LocalInvocationID, reduced, gl_NumSubgroups, first_row, group_size, head_kv, largest, weights, is_only_part, v_2294, v_2312, v_2348);
+            bool _2393 = (p + 1u) < kPairsOfLane;
+            bool _2400;
+            if (!_2393)
             {
-                _2317 = (component + 1u) < 2u;
+                _2400 = (component + 1u) < 2u;
             }
             else
             {
-                _2317 = _2310;
+                _2400 = _2393;
             }
-            if (_2317)
+            if (_2400)
             {
                 threadgroup_barrier(mem_flags::mem_threadgroup);
             }
@@ -1355,20 +1397,20 @@ void store(thread const uint& part, constant Push& push, thread uint3& gl_LocalI
 }
 
 static inline __attribute__((always_inline))
-float2 softmax_of_part(thread const uint& part, thread const uint& row, threadgroup float2 (&softmaxes)[_2326])
+float2 softmax_of_part(thread const uint& part, thread const uint& row, threadgroup float2 (&softmaxes)[_2409])
 {
     return softmaxes[(row * 32u) + part];
 }
 
 static inline __attribute__((always_inline))
-float sum_of_part(thread const uint& part, thread const uint& row, thread const uint& dimension, constant Push& push, thread uint& first_row, thread uint& group_size, thread uint& head_kv, volatile device Out& v_2229)
+float sum_of_part(thread const uint& part, thread const uint& row, thread const uint& dimension, constant Push& push, thread uint& first_row, thread uint& group_size, thread uint& head_kv, volatile device Out& v_2312)
 {
     uint param = row;
-    return v_2229.result[(push.out_at + ((((part * push.n_tokens) * push.n_head) + vector_of(param, push, first_row, group_size, head_kv)) * push.head_dim_v)) + dimension];
+    return v_2312.result[(push.out_at + ((((part * push.n_tokens) * push.n_head) + vector_of(param, push, first_row, group_size, head_kv)) * push.head_dim_v)) + dimension];
 }
 
 static inline __attribute__((always_inline))
-float put_together(thread const uint& vector, thread const uint& dimension, thread const uint& n_parts, constant Push& push, thread uint& first_row, thread uint& group_size, thread uint& head_kv, volatile device Out& v_2229, threadgroup float2 (&softmaxes)[_2326])
+float put_together(thread const uint& vector, thread const uint& dimension, thread const uint& n_parts, constant Push& push, thread uint& first_row, thread uint& group_size, thread uint& head_kv, volatile device Out& v_2312, threadgroup float2 (&softmaxes)[_2409])
 {
     uint param = 0u;
     uint param_1 = vector;
@@ -1391,7 +1433,7 @@ float put_together(thread const uint& vector, thread const uint& dimension, thre
     float weight_sum = 0.0;
     spvUnsafeArray<float2, 8> softmaxes_1;
     spvUnsafeArray<float, 8> sums;
-    float _2490;
+    float _2573;
     for (uint first_1 = 0u; first_1 < n_parts; first_1 += 8u)
     {
         for (uint i_2 = 0u; i_2 < 8u; i_2++)
@@ -1403,7 +1445,7 @@ float put_together(thread const uint& vector, thread const uint& dimension, thre
             uint param_6 = part;
             uint param_7 = vector;
             uint param_8 = dimension;
-            sums[i_2] = sum_of_part(param_6, param_7, param_8, push, first_row, group_size, head_kv, v_2229);
+            sums[i_2] = sum_of_part(param_6, param_7, param_8, push, first_row, group_size, head_kv, v_2312);
         }
         for (uint i_3 = 0u; i_3 < 8u; i_3++)
         {
@@ -1413,13 +1455,13 @@ float put_together(thread const uint& vector, thread const uint& dimension, thre
             }
             if (softmaxes_1[i_3].x == largest)
             {
-                _2490 = 1.0;
+                _2573 = 1.0;
             }
             else
             {
-                _2490 = exp(softmaxes_1[i_3].x - largest);
+                _2573 = exp(softmaxes_1[i_3].x - largest);
             }
-            float weight = _2490;
+            float weight = _2573;
             sum += (weight * sums[i_3]);
             weight_sum += (weight * softmaxes_1[i_3].y);
         }
@@ -1428,14 +1470,14 @@ float put_together(thread const uint& vector, thread const uint& dimension, thre
 }
 
 static inline __attribute__((always_inline))
-void merge(thread const uint& n_parts, constant Push& push, thread uint3& gl_LocalInvocationID, thread uint& first_row, thread uint3& gl_WorkGroupID, thread uint& group_size, thread uint& head_kv, device Merged& v_2211, volatile device Out& v_2229, volatile device Softmax& v_2265, threadgroup float2 (&softmaxes)[_2326], thread uint3& gl_NumWorkGroups, threadgroup uint& n_done_before, volatile device Done& v_2544)
+void merge(thread const uint& n_parts, constant Push& push, thread uint3& gl_LocalInvocationID, thread uint& first_row, thread uint3& gl_WorkGroupID, thread uint& group_size, thread uint& head_kv, device Merged& v_2294, volatile device Out& v_2312, volatile device Softmax& v_2348, threadgroup float2 (&softmaxes)[_2409], thread uint3& gl_NumWorkGroups, threadgroup uint& n_done_before, volatile device Done& v_2627)
 {
     threadgroup_barrier(mem_flags::mem_device);
     uint tile = (gl_WorkGroupID.y * gl_NumWorkGroups.x) + gl_WorkGroupID.x;
     if (gl_LocalInvocationID.x == 0u)
     {
-        uint _2547 = atomic_fetch_add_explicit((volatile device atomic_uint*)&v_2544.n_done[tile], 1u, memory_order_relaxed);
-        n_done_before = _2547;
+        uint _2630 = atomic_fetch_add_explicit((volatile device atomic_uint*)&v_2627.n_done[tile], 1u, memory_order_relaxed);
+        n_done_before = _2630;
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
     if ((n_done_before + 1u) < n_parts)
@@ -1445,7 +1487,7 @@ void merge(thread const uint& n_parts, constant Push& push, thread uint3& gl_Loc
     threadgroup_barrier(mem_flags::mem_device);
     if (gl_LocalInvocationID.x == 0u)
     {
-        v_2544.n_done[tile] = 0u;
+        v_2627.n_done[tile] = 0u;
     }
     for (uint i = gl_LocalInvocationID.x; i < (kValues * n_parts); i += 128u)
     {
@@ -1455,7 +1497,7 @@ void merge(thread const uint& n_parts, constant Push& push, thread uint3& gl_Loc
         if (exists(param, push, first_row, group_size))
         {
             uint param_1 = row;
-            softmaxes[(row * 32u) + part] = v_2265.softmax[(push.softmax_at + ((part * push.n_tokens) * push.n_head)) + vector_of(param_1, push, first_row, group_size, head_kv)];
+            softmaxes[(row * 32u) + part] = v_2348.softmax[(push.softmax_at + ((part * push.n_tokens) * push.n_head)) + vector_of(param_1, push, first_row, group_size, head_kv)];
         }
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
@@ -1472,24 +1514,24 @@ void merge(thread const uint& n_parts, constant Push& push, thread uint3& gl_Loc
         uint param_4 = row_1;
         uint param_5 = dimension;
         uint param_6 = n_parts;
-        v_2211.merged[(push.merged_at + (vector_of(param_3, push, first_row, group_size, head_kv) * push.head_dim_v)) + dimension] = put_together(param_4, param_5, param_6, push, first_row, group_size, head_kv, v_2229, softmaxes);
+        v_2294.merged[(push.merged_at + (vector_of(param_3, push, first_row, group_size, head_kv) * push.head_dim_v)) + dimension] = put_together(param_4, param_5, param_6, push, first_row, group_size, head_kv, v_2312, softmaxes);
     }
 }
 
-kernel void attention(const device KvWords& v_328 [[buffer(0)]], constant Push& push [[buffer(30)]], const device KvQuads& v_745 [[buffer(1)]], const device PageTable& v_1295 [[buffer(2)]], const device Seq& v_1135 [[buffer(3)]], const device Pos& v_1176 [[buffer(4)]], const device Q& v_1225 [[buffer(5)]], volatile device Out& v_2229 [[buffer(6)]], volatile device Softmax& v_2265 [[buffer(7)]], const device First& v_1156 [[buffer(8)]], const device Constants& v_495 [[buffer(9)]], const device MainPages& v_1023 [[buffer(10)]], volatile device Done& v_2544 [[buffer(11)]], device Merged& v_2211 [[buffer(12)]], uint3 gl_LocalInvocationID [[thread_position_in_threadgroup]], uint gl_SubgroupID [[simdgroup_index_in_threadgroup]], uint gl_NumSubgroups [[simdgroups_per_threadgroup]], uint3 gl_WorkGroupID [[threadgroup_position_in_grid]], uint3 gl_NumWorkGroups [[threadgroups_per_grid]])
+kernel void attention(const device KvWords& v_336 [[buffer(0)]], constant Push& push [[buffer(30)]], const device KvQuads& v_753 [[buffer(1)]], const device PageTable& v_1303 [[buffer(2)]], const device Seq& v_1143 [[buffer(3)]], const device Pos& v_1184 [[buffer(4)]], const device Q& v_1233 [[buffer(5)]], volatile device Out& v_2312 [[buffer(6)]], volatile device Softmax& v_2348 [[buffer(7)]], const device First& v_1164 [[buffer(8)]], const device Constants& v_503 [[buffer(9)]], const device MainPages& v_1031 [[buffer(10)]], volatile device Done& v_2627 [[buffer(11)]], device Merged& v_2294 [[buffer(12)]], uint3 gl_LocalInvocationID [[thread_position_in_threadgroup]], uint gl_SubgroupID [[simdgroup_index_in_threadgroup]], uint gl_NumSubgroups [[simdgroups_per_threadgroup]], uint3 gl_WorkGroupID [[threadgroup_position_in_grid]], uint3 gl_NumWorkGroups [[threadgroups_per_grid]])
 {
     threadgroup float v_levels[kVLevels];
-    threadgroup float residual_signs[_523];
+    threadgroup float residual_signs[_531];
     threadgroup float k_levels[kKLevels];
-    threadgroup float reduced[_890];
-    threadgroup float4 q_tile[_1246];
+    threadgroup float reduced[_898];
+    threadgroup float4 q_tile[_1254];
     threadgroup int first_seen[kValues];
     threadgroup int last_seen[kValues];
     threadgroup uint v_rows[128];
     threadgroup float largest[kValues];
     threadgroup float shrink[kValues];
-    threadgroup float4 weights[_1651];
-    threadgroup float2 softmaxes[_2326];
+    threadgroup float4 weights[_1659];
+    threadgroup float2 softmaxes[_2409];
     threadgroup uint n_done_before;
     threadgroup short are_damaged;
     uint head_kv = gl_WorkGroupID.y;
@@ -1499,20 +1541,21 @@ kernel void attention(const device KvWords& v_328 [[buffer(0)]], constant Push& 
     uint part = gl_WorkGroupID.z;
     uint key_row;
     spvUnsafeArray<float, kValues> weight_sum;
-    spvUnsafeArray<float2, _1631> value_sum;
+    spvUnsafeArray<float2, _1639> value_sum;
     spvUnsafeArray<uint, kPairsOfLane> damaged;
+    spvUnsafeArray<float2, kValuesAtOnce> first_values;
     bool is_careful;
     bool is_only_part;
-    uint _2940;
+    uint _3024;
     if (kMerges)
     {
-        _2940 = parts_of_tile(push, first_row, group_size, v_1023, v_1135, v_1176);
+        _3024 = parts_of_tile(push, first_row, group_size, v_1031, v_1143, v_1184);
     }
     else
     {
-        _2940 = push.n_parts;
+        _3024 = push.n_parts;
     }
-    uint n_parts = _2940;
+    uint n_parts = _3024;
     if (part >= n_parts)
     {
         return;
@@ -1526,28 +1569,28 @@ kernel void attention(const device KvWords& v_328 [[buffer(0)]], constant Push& 
     {
         are_damaged = short(false);
     }
-    load_q_tile(push, gl_LocalInvocationID, first_row, group_size, head_kv, v_1225, q_tile);
-    load_levels(gl_LocalInvocationID, v_levels, v_495, residual_signs, k_levels);
+    load_q_tile(push, gl_LocalInvocationID, first_row, group_size, head_kv, v_1233, q_tile);
+    load_levels(gl_LocalInvocationID, v_levels, v_503, residual_signs, k_levels);
     is_careful = false;
     for (;;)
     {
         uint param = part;
-        sum_up(param, v_328, push, gl_LocalInvocationID, v_745, reduced, gl_SubgroupID, gl_NumSubgroups, first_row, group_size, head_kv, v_1023, v_1135, v_1156, v_1176, q_tile, first_seen, last_seen, v_1295, key_row, v_rows, largest, shrink, weight_sum, value_sum, weights, damaged, is_careful);
+        sum_up(param, v_336, push, gl_LocalInvocationID, v_753, reduced, gl_SubgroupID, gl_NumSubgroups, first_row, group_size, head_kv, v_1031, v_1143, v_1164, v_1184, q_tile, first_seen, last_seen, v_1303, key_row, v_rows, largest, shrink, weight_sum, value_sum, weights, damaged, first_values, is_careful);
         note_damage(value_sum, are_damaged);
         spvUnsafeArray<float, kValues> param_1;
         param_1 = weight_sum;
         bool param_2 = true;
         reduce(param_1, param_2, reduced, gl_SubgroupID);
-        bool _2994;
+        bool _3078;
         if (!is_careful)
         {
-            _2994 = !bool(are_damaged);
+            _3078 = !bool(are_damaged);
         }
         else
         {
-            _2994 = is_careful;
+            _3078 = is_careful;
         }
-        if (_2994)
+        if (_3078)
         {
             break;
         }
@@ -1555,11 +1598,11 @@ kernel void attention(const device KvWords& v_328 [[buffer(0)]], constant Push& 
         continue;
     }
     uint param_3 = part;
-    store(param_3, push, gl_LocalInvocationID, reduced, gl_NumSubgroups, first_row, group_size, head_kv, largest, value_sum, weights, damaged, is_only_part, v_2211, v_2229, v_2265);
+    store(param_3, push, gl_LocalInvocationID, reduced, gl_NumSubgroups, first_row, group_size, head_kv, largest, value_sum, weights, damaged, is_only_part, v_2294, v_2312, v_2348);
     if (kMerges && (!is_only_part))
     {
         uint param_4 = n_parts;
-        merge(param_4, push, gl_LocalInvocationID, first_row, gl_WorkGroupID, group_size, head_kv, v_2211, v_2229, v_2265, softmaxes, gl_NumWorkGroups, n_done_before, v_2544);
+        merge(param_4, push, gl_LocalInvocationID, first_row, gl_WorkGroupID, group_size, head_kv, v_2294, v_2312, v_2348, softmaxes, gl_NumWorkGroups, n_done_before, v_2627);
     }
 }
 

@@ -70,7 +70,7 @@ struct KvWords
 
 constant bool kWholeQuads_tmp [[function_constant(5)]];
 constant bool kWholeQuads = is_function_constant_defined(kWholeQuads_tmp) ? kWholeQuads_tmp : false;
-constant bool _405 = (!kWholeQuads);
+constant bool _413 = (!kWholeQuads);
 
 struct Push
 {
@@ -115,19 +115,19 @@ struct Constants
 #define SPIRV_CROSS_CONSTANT_ID_8 false
 #endif
 constant bool kHasResidual = SPIRV_CROSS_CONSTANT_ID_8;
-constant int _539 = kHasResidual ? 128 : 1;
+constant int _547 = kHasResidual ? 128 : 1;
 #ifndef SPIRV_CROSS_CONSTANT_ID_6
 #define SPIRV_CROSS_CONSTANT_ID_6 1u
 #endif
 constant uint kKLevels = SPIRV_CROSS_CONSTANT_ID_6;
-constant bool _1375 = (!kWholeQuads);
+constant bool _1383 = (!kWholeQuads);
 
 struct KvQuads
 {
     uint4 kv_quads[1];
 };
 
-constant uint _1585 = (32u * kValues);
+constant uint _1593 = (32u * kValues);
 
 struct MainPages
 {
@@ -154,15 +154,15 @@ struct Pos
 #endif
 constant uint kKPieces = SPIRV_CROSS_CONSTANT_ID_3;
 constant uint row_floats = (kKPieces * 16u);
-constant uint _1895 = (kValues * row_floats);
+constant uint _1903 = (kValues * row_floats);
 
 struct Q
 {
     float q[1];
 };
 
-constant uint _1939 = (kValues * kKPieces);
-constant uint _1940 = (_1939 * 4u);
+constant uint _1947 = (kValues * kKPieces);
+constant uint _1948 = (_1947 * 4u);
 
 struct PageTable
 {
@@ -173,29 +173,29 @@ struct PageTable
 #define SPIRV_CROSS_CONSTANT_ID_11 1u
 #endif
 constant uint kPiecesAtOnce = SPIRV_CROSS_CONSTANT_ID_11;
-constant uint _2103 = (kKPieces - 1u);
+constant uint _2111 = (kKPieces - 1u);
 #ifndef SPIRV_CROSS_CONSTANT_ID_4
 #define SPIRV_CROSS_CONSTANT_ID_4 1u
 #endif
 constant uint kVPairs = SPIRV_CROSS_CONSTANT_ID_4;
-constant uint _2319 = (kVPairs + 128u);
-constant uint _2320 = (_2319 - 1u);
-constant uint kPairsOfLane = (_2320 / 128u);
-constant uint _2323 = (kValues * kPairsOfLane);
-constant uint _2341 = (128u * kValues);
-constant uint _2342 = (_2341 / 4u);
-constant uint _2343 = (_2342 * 1u);
-constant bool _2474 = (kVPairs < 128u);
-constant uint kPairsAtOnce = _2474 ? kVPairs : 128u;
-constant uint kStride = (128u / kPairsAtOnce);
-constant uint _2477 = (kStride * kPairsAtOnce);
+constant uint _2327 = (kVPairs + 128u);
+constant uint _2328 = (_2327 - 1u);
+constant uint kPairsOfLane = (_2328 / 128u);
+constant uint _2331 = (kValues * kPairsOfLane);
+constant uint _2349 = (128u * kValues);
+constant uint _2350 = (_2349 / 4u);
+constant uint _2351 = (_2350 * 1u);
+constant bool _2495 = (kVPairs < 128u);
+constant uint kPairsAtOnce = _2495 ? kVPairs : 128u;
 #ifndef SPIRV_CROSS_CONSTANT_ID_9
 #define SPIRV_CROSS_CONSTANT_ID_9 8u
 #endif
 constant uint kValuesAtOnce = SPIRV_CROSS_CONSTANT_ID_9;
-constant uint _2618 = (kValuesAtOnce * kStride);
+constant uint kStride = (128u / kPairsAtOnce);
+constant uint _2535 = (kStride * kPairsAtOnce);
+constant uint _2687 = (kValuesAtOnce * kStride);
 constant uint n = (kPairsAtOnce * 1u);
-constant uint _2813 = (kValues * n);
+constant uint _2896 = (kValues * n);
 
 struct Merged
 {
@@ -216,15 +216,15 @@ struct Softmax
 #define SPIRV_CROSS_CONSTANT_ID_10 false
 #endif
 constant bool kMerges = SPIRV_CROSS_CONSTANT_ID_10;
-constant uint _3017 = (kValues * 32u);
-constant uint _3018 = kMerges ? _3017 : 1u;
+constant uint _3100 = (kValues * 32u);
+constant uint _3101 = kMerges ? _3100 : 1u;
 
 struct Done
 {
     uint n_done[1];
 };
 
-constant uint _3454 = (kValues * kPairsOfLane);
+constant uint _3537 = (kValues * kPairsOfLane);
 constant uint3 gl_WorkGroupSize [[maybe_unused]] = uint3(128u, 1u, 1u);
 
 static inline __attribute__((always_inline))
@@ -247,39 +247,39 @@ uint last_token_of_tile(constant Push& push, thread uint& first_row, thread uint
 }
 
 static inline __attribute__((always_inline))
-uint seq_of(thread const uint& token, constant Push& push, const device Seq& v_1830)
+uint seq_of(thread const uint& token, constant Push& push, const device Seq& v_1838)
 {
-    return uint(v_1830.seqs[push.seq_at + token]);
+    return uint(v_1838.seqs[push.seq_at + token]);
 }
 
 static inline __attribute__((always_inline))
-int keys_before(thread const uint& seq, thread const int& position, constant Push& push, const device MainPages& v_1718)
+int keys_before(thread const uint& seq, thread const int& position, constant Push& push, const device MainPages& v_1726)
 {
     if (push.pages_of == 0u)
     {
         return position;
     }
-    int first = v_1718.main_pages[push.main_pages_at + (2u * seq)] * int(push.page_tokens);
-    int last = v_1718.main_pages[(push.main_pages_at + (2u * seq)) + 1u] * int(push.page_tokens);
+    int first = v_1726.main_pages[push.main_pages_at + (2u * seq)] * int(push.page_tokens);
+    int last = v_1726.main_pages[(push.main_pages_at + (2u * seq)) + 1u] * int(push.page_tokens);
     int n_main = min(max((position - first), 0), max((last - first), 0));
-    int _1758;
+    int _1766;
     if (push.pages_of == 2u)
     {
-        _1758 = position - n_main;
+        _1766 = position - n_main;
     }
     else
     {
-        _1758 = n_main;
+        _1766 = n_main;
     }
-    return _1758;
+    return _1766;
 }
 
 static inline __attribute__((always_inline))
-int keys_of(thread const uint& seq, thread const uint& token, constant Push& push, const device MainPages& v_1718, const device Pos& v_1870)
+int keys_of(thread const uint& seq, thread const uint& token, constant Push& push, const device MainPages& v_1726, const device Pos& v_1878)
 {
     uint param = seq;
-    int param_1 = v_1870.positions[push.pos_at + token] + 1;
-    return keys_before(param, param_1, push, v_1718);
+    int param_1 = v_1878.positions[push.pos_at + token] + 1;
+    return keys_before(param, param_1, push, v_1726);
 }
 
 static inline __attribute__((always_inline))
@@ -289,30 +289,30 @@ uint part_positions(thread const uint& n_1, constant Push& push)
     {
         return 2147483647u;
     }
-    uint _3362;
+    uint _3445;
     if (n_1 <= 1u)
     {
-        _3362 = 1u;
+        _3445 = 1u;
     }
     else
     {
-        _3362 = 2u << uint(int(spvFindUMSB(n_1 - 1u)));
+        _3445 = 2u << uint(int(spvFindUMSB(n_1 - 1u)));
     }
-    return max(128u, (_3362 / 32u));
+    return max(128u, (_3445 / 32u));
 }
 
 static inline __attribute__((always_inline))
-uint parts_of_tile(constant Push& push, thread uint& first_row, thread uint& group_size, const device MainPages& v_1718, const device Seq& v_1830, const device Pos& v_1870)
+uint parts_of_tile(constant Push& push, thread uint& first_row, thread uint& group_size, const device MainPages& v_1726, const device Seq& v_1838, const device Pos& v_1878)
 {
     uint n_parts = 1u;
     uint param = 0u;
-    uint _3411 = token_of(param, first_row, group_size);
-    for (uint token = _3411; token <= last_token_of_tile(push, first_row, group_size); token++)
+    uint _3494 = token_of(param, first_row, group_size);
+    for (uint token = _3494; token <= last_token_of_tile(push, first_row, group_size); token++)
     {
         uint param_1 = token;
-        uint param_2 = seq_of(param_1, push, v_1830);
+        uint param_2 = seq_of(param_1, push, v_1838);
         uint param_3 = token;
-        uint n_keys = uint(max(keys_of(param_2, param_3, push, v_1718, v_1870), 1));
+        uint n_keys = uint(max(keys_of(param_2, param_3, push, v_1726, v_1878), 1));
         uint param_4 = n_keys;
         n_parts = max(n_parts, (((n_keys - 1u) / part_positions(param_4, push)) + 1u));
     }
@@ -333,28 +333,28 @@ uint vector_of(thread const uint& row, constant Push& push, thread uint& first_r
 }
 
 static inline __attribute__((always_inline))
-void load_q_tile(constant Push& push, thread uint3& gl_LocalInvocationID, thread uint& first_row, thread uint& group_size, thread uint& head_kv, const device Q& v_1919, threadgroup float4 (&q_tile)[_1940])
+void load_q_tile(constant Push& push, thread uint3& gl_LocalInvocationID, thread uint& first_row, thread uint& group_size, thread uint& head_kv, const device Q& v_1927, threadgroup float4 (&q_tile)[_1948])
 {
-    for (uint i = gl_LocalInvocationID.x; i < _1895; i += 128u)
+    for (uint i = gl_LocalInvocationID.x; i < _1903; i += 128u)
     {
         uint row = i / row_floats;
         uint dimension = i % row_floats;
         float value = 0.0;
         uint param = row;
-        bool _1906 = exists(param, push, first_row, group_size);
-        bool _1913;
-        if (_1906)
+        bool _1914 = exists(param, push, first_row, group_size);
+        bool _1921;
+        if (_1914)
         {
-            _1913 = dimension < push.head_dim_k;
+            _1921 = dimension < push.head_dim_k;
         }
         else
         {
-            _1913 = _1906;
+            _1921 = _1914;
         }
-        if (_1913)
+        if (_1921)
         {
             uint param_1 = row;
-            value = v_1919.q[(push.q_at + (vector_of(param_1, push, first_row, group_size, head_kv) * push.head_dim_k)) + dimension] * push.scale;
+            value = v_1927.q[(push.q_at + (vector_of(param_1, push, first_row, group_size, head_kv) * push.head_dim_k)) + dimension] * push.scale;
         }
         ((threadgroup float*)&q_tile[i / 4u])[i % 4u] = value;
     }
@@ -411,18 +411,18 @@ uint first_level(thread const uint& format)
 }
 
 static inline __attribute__((always_inline))
-void load_v_levels(thread uint3& gl_LocalInvocationID, threadgroup float (&v_levels)[kVLevels], const device Constants& v_511, threadgroup float (&residual_signs)[_539])
+void load_v_levels(thread uint3& gl_LocalInvocationID, threadgroup float (&v_levels)[kVLevels], const device Constants& v_519, threadgroup float (&residual_signs)[_547])
 {
     uint i = gl_LocalInvocationID.x;
     for (;;)
     {
-        uint _499 = v_format();
-        uint param = _499;
-        uint _501 = n_levels(param);
-        if (i < _501)
+        uint _507 = v_format();
+        uint param = _507;
+        uint _509 = n_levels(param);
+        if (i < _509)
         {
             uint param_1 = v_format();
-            v_levels[i] = v_511.constants[first_level(param_1) + i];
+            v_levels[i] = v_519.constants[first_level(param_1) + i];
             i += 128u;
             continue;
         }
@@ -433,7 +433,7 @@ void load_v_levels(thread uint3& gl_LocalInvocationID, threadgroup float (&v_lev
     }
     for (uint i_1 = gl_LocalInvocationID.x; kHasResidual && (i_1 < 128u); i_1 += 128u)
     {
-        residual_signs[i_1] = v_511.constants[352u + i_1];
+        residual_signs[i_1] = v_519.constants[352u + i_1];
     }
 }
 
@@ -444,19 +444,19 @@ uint k_format()
 }
 
 static inline __attribute__((always_inline))
-void load_levels(thread uint3& gl_LocalInvocationID, threadgroup float (&v_levels)[kVLevels], const device Constants& v_511, threadgroup float (&residual_signs)[_539], threadgroup float (&k_levels)[kKLevels])
+void load_levels(thread uint3& gl_LocalInvocationID, threadgroup float (&v_levels)[kVLevels], const device Constants& v_519, threadgroup float (&residual_signs)[_547], threadgroup float (&k_levels)[kKLevels])
 {
-    load_v_levels(gl_LocalInvocationID, v_levels, v_511, residual_signs);
+    load_v_levels(gl_LocalInvocationID, v_levels, v_519, residual_signs);
     uint i = gl_LocalInvocationID.x;
     for (;;)
     {
-        uint _904 = k_format();
-        uint param = _904;
-        uint _906 = n_levels(param);
-        if (i < _906)
+        uint _912 = k_format();
+        uint param = _912;
+        uint _914 = n_levels(param);
+        if (i < _914)
         {
             uint param_1 = k_format();
-            k_levels[i] = v_511.constants[first_level(param_1) + i];
+            k_levels[i] = v_519.constants[first_level(param_1) + i];
             i += 128u;
             continue;
         }
@@ -468,20 +468,20 @@ void load_levels(thread uint3& gl_LocalInvocationID, threadgroup float (&v_level
 }
 
 static inline __attribute__((always_inline))
-uint first_of(thread const uint& seq, thread const uint& token, constant Push& push, const device MainPages& v_1718, const device First& v_1850)
+uint first_of(thread const uint& seq, thread const uint& token, constant Push& push, const device MainPages& v_1726, const device First& v_1858)
 {
-    uint _1844;
+    uint _1852;
     if (push.has_first > 0u)
     {
         uint param = seq;
-        int param_1 = v_1850.firsts[push.first_at + token];
-        _1844 = uint(keys_before(param, param_1, push, v_1718));
+        int param_1 = v_1858.firsts[push.first_at + token];
+        _1852 = uint(keys_before(param, param_1, push, v_1726));
     }
     else
     {
-        _1844 = 0u;
+        _1852 = 0u;
     }
-    return _1844;
+    return _1852;
 }
 
 static inline __attribute__((always_inline))
@@ -490,47 +490,47 @@ uint2 seen_positions(thread const uint& part, thread const uint& n_keys, thread 
     uint param = n_keys;
     uint n_positions = part_positions(param, push);
     uint first = part * n_positions;
-    uint _3387;
+    uint _3470;
     if (first_position > first)
     {
-        _3387 = ((first_position - first) / 128u) * 128u;
+        _3470 = ((first_position - first) / 128u) * 128u;
     }
     else
     {
-        _3387 = 0u;
+        _3470 = 0u;
     }
-    uint left_out = _3387;
+    uint left_out = _3470;
     return uint2(first + left_out, min(n_keys, (first + n_positions)));
 }
 
 static inline __attribute__((always_inline))
-uint page_of(thread const uint& seq, thread const uint& key, constant Push& push, const device MainPages& v_1718)
+uint page_of(thread const uint& seq, thread const uint& key, constant Push& push, const device MainPages& v_1726)
 {
     uint index = key / push.page_tokens;
     if (push.pages_of == 0u)
     {
         return index;
     }
-    int first = v_1718.main_pages[push.main_pages_at + (2u * seq)];
-    int last = v_1718.main_pages[(push.main_pages_at + (2u * seq)) + 1u];
+    int first = v_1726.main_pages[push.main_pages_at + (2u * seq)];
+    int last = v_1726.main_pages[(push.main_pages_at + (2u * seq)) + 1u];
     if (push.pages_of == 1u)
     {
         return index + uint(first);
     }
-    uint _1812;
+    uint _1820;
     if (index < uint(first))
     {
-        _1812 = index;
+        _1820 = index;
     }
     else
     {
-        _1812 = index + uint(max((last - first), 0));
+        _1820 = index + uint(max((last - first), 0));
     }
-    return _1812;
+    return _1820;
 }
 
 static inline __attribute__((always_inline))
-void find_block(thread const uint& seq, thread const uint& first, thread const uint& end, constant Push& push, thread uint3& gl_LocalInvocationID, thread uint& head_kv, const device MainPages& v_1718, const device PageTable& v_1989, thread uint& key_row, threadgroup uint (&v_rows)[128])
+void find_block(thread const uint& seq, thread const uint& first, thread const uint& end, constant Push& push, thread uint3& gl_LocalInvocationID, thread uint& head_kv, const device MainPages& v_1726, const device PageTable& v_1997, thread uint& key_row, threadgroup uint (&v_rows)[128])
 {
     uint position = first + gl_LocalInvocationID.x;
     if (position >= end)
@@ -539,7 +539,7 @@ void find_block(thread const uint& seq, thread const uint& first, thread const u
     }
     uint param = seq;
     uint param_1 = position;
-    uint page = uint(v_1989.page_table[(push.page_table_at + (seq * push.max_pages)) + page_of(param, param_1, push, v_1718)]);
+    uint page = uint(v_1997.page_table[(push.page_table_at + (seq * push.max_pages)) + page_of(param, param_1, push, v_1726)]);
     uint keys = push.kv_at + (page * push.page_bytes);
     uint values = keys + ((push.n_head_kv * push.page_tokens) * push.k_row_bytes);
     uint slot = (head_kv * push.page_tokens) + (position % push.page_tokens);
@@ -548,9 +548,9 @@ void find_block(thread const uint& seq, thread const uint& first, thread const u
 }
 
 static inline __attribute__((always_inline))
-uint half_at(thread const uint& at, const device KvWords& v_344)
+uint half_at(thread const uint& at, const device KvWords& v_352)
 {
-    return (v_344.kv_words[at >> uint(2)] >> (8u * (at & 2u))) & 65535u;
+    return (v_352.kv_words[at >> uint(2)] >> (8u * (at & 2u))) & 65535u;
 }
 
 static inline __attribute__((always_inline))
@@ -560,59 +560,253 @@ float f32_from_f16(thread const uint& half_bits)
     uint magnitude = half_bits & 32767u;
     uint subnormal = as_type<uint>(float(magnitude) * 5.9604644775390625e-08);
     uint exponent_offset = (magnitude < 31744u) ? 939524096u : 1879048192u;
-    uint _326;
+    uint _334;
     if (magnitude < 1024u)
     {
-        _326 = subnormal;
+        _334 = subnormal;
     }
     else
     {
-        _326 = (magnitude << uint(13)) + exponent_offset;
+        _334 = (magnitude << uint(13)) + exponent_offset;
     }
-    return as_type<float>(_sign | _326);
+    return as_type<float>(_sign | _334);
 }
 
 static inline __attribute__((always_inline))
-float residual_step(thread const uint& block, const device KvWords& v_344)
-{
-    uint param = block + 66u;
-    return ((half_at(param, v_344) & 1u) != 0u) ? 0.0441941730678081512451171875 : (-0.0441941730678081512451171875);
-}
-
-static inline __attribute__((always_inline))
-uint two_halves_at(thread const uint& at, const device KvWords& v_344)
+uint two_halves_at(thread const uint& at, const device KvWords& v_352)
 {
     uint param = at;
     uint param_1 = at + 2u;
-    return half_at(param, v_344) | (half_at(param_1, v_344) << uint(16));
+    return half_at(param, v_352) | (half_at(param_1, v_352) << uint(16));
+}
+
+static inline __attribute__((always_inline))
+float residual_step(thread const uint& block, const device KvWords& v_352)
+{
+    uint param = block + 66u;
+    return ((half_at(param, v_352) & 1u) != 0u) ? 0.0441941730678081512451171875 : (-0.0441941730678081512451171875);
+}
+
+static inline __attribute__((always_inline))
+float load_float(thread const uint& format, thread const uint& row, thread const uint& i, const device KvWords& v_352)
+{
+    switch (format)
+    {
+        case 1u:
+        {
+            uint param = row + (2u * i);
+            uint param_1 = half_at(param, v_352);
+            return f32_from_f16(param_1);
+        }
+        case 2u:
+        {
+            uint param_2 = row + (2u * i);
+            return as_type<float>(half_at(param_2, v_352) << uint(16));
+        }
+    }
+    return as_type<float>(v_352.kv_words[(row / 4u) + i]);
+}
+
+static inline __attribute__((always_inline))
+float2 load_pair_of_floats(thread const uint& format, thread const uint& row, thread const uint& pair, const device KvWords& v_352, constant Push& push)
+{
+    if (_413)
+    {
+        uint param = format;
+        uint param_1 = row;
+        uint param_2 = 2u * pair;
+        float _435;
+        if (((2u * pair) + 1u) < push.head_dim_v)
+        {
+            uint param_3 = format;
+            uint param_4 = row;
+            uint param_5 = (2u * pair) + 1u;
+            _435 = load_float(param_3, param_4, param_5, v_352);
+        }
+        else
+        {
+            _435 = 0.0;
+        }
+        return float2(load_float(param, param_1, param_2, v_352), _435);
+    }
+    uint word = v_352.kv_words[(row / 4u) + pair];
+    switch (format)
+    {
+        case 1u:
+        {
+            return float2(as_type<half2>(word));
+        }
+        case 2u:
+        {
+            return as_type<float2>(uint2(word << uint(16), word & 4294901760u));
+        }
+    }
+    return as_type<float2>(uint2(v_352.kv_words[(row / 4u) + (2u * pair)], v_352.kv_words[((row / 4u) + (2u * pair)) + 1u]));
+}
+
+static inline __attribute__((always_inline))
+float2 load_v(thread const uint& row, thread const uint& pair, const device KvWords& v_352, constant Push& push, threadgroup float (&v_levels)[kVLevels], threadgroup float (&residual_signs)[_547])
+{
+    uint format = v_format();
+    switch (format)
+    {
+        case 3u:
+        {
+            uint block = row + ((pair / 16u) * 34u);
+            uint param = (block + 2u) + (2u * (pair % 16u));
+            int codes = int(half_at(param, v_352));
+            uint param_1 = block;
+            uint param_2 = half_at(param_1, v_352);
+            return float2(float(extract_bits(codes, uint(0), uint(8))), float(extract_bits(codes, uint(8), uint(8)))) * f32_from_f16(param_2);
+        }
+        case 4u:
+        case 6u:
+        {
+            uint block_1 = row + ((pair / 16u) * 18u);
+            uint param_3 = (block_1 + 2u) + (2u * (pair % 8u));
+            uint codes_1 = half_at(param_3, v_352) >> (((pair % 16u) / 8u) * 4u);
+            uint param_4 = block_1;
+            uint param_5 = half_at(param_4, v_352);
+            float _step = f32_from_f16(param_5);
+            uint a = codes_1 & 15u;
+            uint b = (codes_1 >> uint(8)) & 15u;
+            if (format == 4u)
+            {
+                return (float2(float(a), float(b)) - float2(8.0)) * _step;
+            }
+            return float2(v_levels[a], v_levels[b]) * _step;
+        }
+        case 5u:
+        {
+            uint block_2 = row + ((pair / 16u) * 14u);
+            uint bit = 6u * (pair % 16u);
+            uint at = (block_2 + 2u) + ((bit / 16u) * 2u);
+            uint param_6 = at;
+            uint _701;
+            if ((bit % 16u) > 10u)
+            {
+                uint param_7 = at + 2u;
+                _701 = half_at(param_7, v_352) << uint(16);
+            }
+            else
+            {
+                _701 = 0u;
+            }
+            uint bits = half_at(param_6, v_352) | _701;
+            uint codes_2 = bits >> (bit % 16u);
+            uint param_8 = block_2;
+            uint param_9 = half_at(param_8, v_352);
+            return float2(v_levels[codes_2 & 7u], v_levels[(codes_2 >> uint(3)) & 7u]) * f32_from_f16(param_9);
+        }
+        case 7u:
+        {
+            uint block_3 = row + ((pair / 64u) * 52u);
+            uint bit_1 = 6u * (pair % 64u);
+            uint param_10 = (block_3 + 2u) + ((bit_1 / 16u) * 2u);
+            uint states = two_halves_at(param_10, v_352) >> (bit_1 % 16u);
+            uint param_11 = block_3;
+            uint param_12 = half_at(param_11, v_352);
+            return float2(v_levels[states & 511u], v_levels[(states >> uint(3)) & 511u]) * f32_from_f16(param_12);
+        }
+        case 8u:
+        {
+            uint block_4 = row + ((pair / 128u) * 34u);
+            uint param_13 = block_4 + 32u;
+            float norm = as_type<float>(half_at(param_13, v_352) << uint(16));
+            uint param_14 = block_4 + (((pair % 128u) / 8u) * 2u);
+            uint signs = half_at(param_14, v_352) >> ((pair % 8u) * 2u);
+            float _808;
+            if ((signs & 1u) != 0u)
+            {
+                _808 = norm;
+            }
+            else
+            {
+                _808 = -norm;
+            }
+            float _819;
+            if ((signs & 2u) != 0u)
+            {
+                _819 = norm;
+            }
+            else
+            {
+                _819 = -norm;
+            }
+            return float2(_808, _819);
+        }
+        case 9u:
+        case 10u:
+        {
+            uint block_5 = row + ((pair / 64u) * 82u);
+            uint i = pair % 64u;
+            uint param_15 = (block_5 + 2u) + (i & 4294967294u);
+            uint codes_3 = half_at(param_15, v_352) >> (8u * (i & 1u));
+            float2 levels = float2(v_levels[codes_3 & 15u], v_levels[(codes_3 >> uint(4)) & 15u]);
+            if (format == 10u)
+            {
+                uint param_16 = block_5;
+                levels += (float2(residual_signs[2u * i], residual_signs[(2u * i) + 1u]) * residual_step(param_16, v_352));
+            }
+            uint param_17 = block_5;
+            uint param_18 = half_at(param_17, v_352);
+            return levels * f32_from_f16(param_18);
+        }
+    }
+    uint param_19 = format;
+    uint param_20 = row;
+    uint param_21 = pair;
+    return load_pair_of_floats(param_19, param_20, param_21, v_352, push);
+}
+
+static inline __attribute__((always_inline))
+float2 value_of(thread const uint& position, thread const uint& pair, thread const uint& n_1, const device KvWords& v_352, constant Push& push, threadgroup float (&v_levels)[kVLevels], threadgroup float (&residual_signs)[_547], threadgroup uint (&v_rows)[128])
+{
+    uint param = v_rows[min(position, (n_1 - 1u))];
+    uint param_1 = pair;
+    return load_v(param, param_1, v_352, push, v_levels, residual_signs);
+}
+
+static inline __attribute__((always_inline))
+void ask_for_values(thread const uint& n_1, const device KvWords& v_352, constant Push& push, thread uint3& gl_LocalInvocationID, threadgroup float (&v_levels)[kVLevels], threadgroup float (&residual_signs)[_547], threadgroup uint (&v_rows)[128], thread spvUnsafeArray<float2, kValuesAtOnce>& first_values)
+{
+    uint lane = gl_LocalInvocationID.x;
+    uint pair = min((lane % kPairsAtOnce), ((push.head_dim_v - 1u) / 2u));
+    for (uint i = 0u; i < kValuesAtOnce; i++)
+    {
+        uint param = (lane / kPairsAtOnce) + (i * kStride);
+        uint param_1 = pair;
+        uint param_2 = n_1;
+        first_values[i] = value_of(param, param_1, param_2, v_352, push, v_levels, residual_signs, v_rows);
+    }
 }
 
 static inline __attribute__((always_inline))
 uint bits_from(thread const uint& low, thread const uint& high, thread const uint& at)
 {
-    uint _925;
+    uint _933;
     if (at == 0u)
     {
-        _925 = low;
+        _933 = low;
     }
     else
     {
-        uint _932;
+        uint _940;
         if (at < 32u)
         {
-            _932 = (low >> at) | (high << (32u - at));
+            _940 = (low >> at) | (high << (32u - at));
         }
         else
         {
-            _932 = high >> (at - 32u);
+            _940 = high >> (at - 32u);
         }
-        _925 = _932;
+        _933 = _940;
     }
-    return _925;
+    return _933;
 }
 
 static inline __attribute__((always_inline))
-void load_compressed_k(thread const uint& format, thread const uint& row, thread const uint& piece, thread spvUnsafeArray<float4, 4>& k, const device KvWords& v_344, threadgroup float (&residual_signs)[_539], threadgroup float (&k_levels)[kKLevels])
+void load_compressed_k(thread const uint& format, thread const uint& row, thread const uint& piece, thread spvUnsafeArray<float4, 4>& k, const device KvWords& v_352, threadgroup float (&residual_signs)[_547], threadgroup float (&k_levels)[kKLevels])
 {
     switch (format)
     {
@@ -622,23 +816,23 @@ void load_compressed_k(thread const uint& format, thread const uint& row, thread
             uint block = row + ((piece / 2u) * 18u);
             uint shift = (piece % 2u) * 4u;
             uint param = block;
-            uint param_1 = half_at(param, v_344);
+            uint param_1 = half_at(param, v_352);
             float _step = f32_from_f16(param_1);
-            float4 _1010;
+            float4 _1018;
             for (uint i = 0u; i < 4u; i++)
             {
                 uint param_2 = (block + 2u) + (4u * i);
-                uint codes = two_halves_at(param_2, v_344) >> shift;
+                uint codes = two_halves_at(param_2, v_352) >> shift;
                 uint4 code = uint4(codes, codes >> uint(8), codes >> uint(16), codes >> uint(24)) & uint4(15u);
                 if (format == 4u)
                 {
-                    _1010 = (float4(code) - float4(8.0)) * _step;
+                    _1018 = (float4(code) - float4(8.0)) * _step;
                 }
                 else
                 {
-                    _1010 = float4(k_levels[code.x], k_levels[code.y], k_levels[code.z], k_levels[code.w]) * _step;
+                    _1018 = float4(k_levels[code.x], k_levels[code.y], k_levels[code.z], k_levels[code.w]) * _step;
                 }
-                k[i] = _1010;
+                k[i] = _1018;
             }
             break;
         }
@@ -646,43 +840,43 @@ void load_compressed_k(thread const uint& format, thread const uint& row, thread
         case 7u:
         {
             bool is_path = format == 7u;
-            uint _1050;
+            uint _1058;
             if (is_path)
             {
-                _1050 = row + ((piece / 8u) * 52u);
+                _1058 = row + ((piece / 8u) * 52u);
             }
             else
             {
-                _1050 = row + ((piece / 2u) * 14u);
+                _1058 = row + ((piece / 2u) * 14u);
             }
-            uint block_1 = _1050;
-            uint _1069;
+            uint block_1 = _1058;
+            uint _1077;
             if (is_path)
             {
-                _1069 = piece % 8u;
+                _1077 = piece % 8u;
             }
             else
             {
-                _1069 = piece % 2u;
+                _1077 = piece % 2u;
             }
-            uint at = (block_1 + 2u) + (_1069 * 6u);
+            uint at = (block_1 + 2u) + (_1077 * 6u);
             uint param_3 = at;
-            uint low = two_halves_at(param_3, v_344);
-            uint _1086;
+            uint low = two_halves_at(param_3, v_352);
+            uint _1094;
             if (is_path)
             {
                 uint param_4 = at + 4u;
-                _1086 = two_halves_at(param_4, v_344);
+                _1094 = two_halves_at(param_4, v_352);
             }
             else
             {
                 uint param_5 = at + 4u;
-                _1086 = half_at(param_5, v_344);
+                _1094 = half_at(param_5, v_352);
             }
-            uint high = _1086;
+            uint high = _1094;
             uint mask = uint(is_path ? 511 : 7);
             uint param_6 = block_1;
-            uint param_7 = half_at(param_6, v_344);
+            uint param_7 = half_at(param_6, v_352);
             float _step_1 = f32_from_f16(param_7);
             for (uint i_1 = 0u; i_1 < 4u; i_1++)
             {
@@ -700,9 +894,9 @@ void load_compressed_k(thread const uint& format, thread const uint& row, thread
         {
             uint block_2 = row + ((piece / 16u) * 34u);
             uint param_11 = block_2 + 32u;
-            float norm = as_type<float>(half_at(param_11, v_344) << uint(16));
+            float norm = as_type<float>(half_at(param_11, v_352) << uint(16));
             uint param_12 = block_2 + ((piece % 16u) * 2u);
-            uint signs = half_at(param_12, v_344);
+            uint signs = half_at(param_12, v_352);
             for (uint i_2 = 0u; i_2 < 4u; i_2++)
             {
                 bool4 is_positive = (uint4(signs >> (4u * i_2)) & uint4(1u, 2u, 4u, 8u)) != uint4(0u);
@@ -715,18 +909,18 @@ void load_compressed_k(thread const uint& format, thread const uint& row, thread
             uint block_3 = row + ((piece / 8u) * 82u);
             uint first = (piece % 8u) * 16u;
             uint param_13 = block_3;
-            uint param_14 = half_at(param_13, v_344);
+            uint param_14 = half_at(param_13, v_352);
             float norm_1 = f32_from_f16(param_14);
             for (uint i_3 = 0u; i_3 < 4u; i_3++)
             {
                 uint param_15 = ((block_3 + 2u) + (first / 2u)) + (2u * i_3);
-                uint codes_1 = half_at(param_15, v_344);
+                uint codes_1 = half_at(param_15, v_352);
                 float4 levels = float4(k_levels[codes_1 & 15u], k_levels[(codes_1 >> uint(4)) & 15u], k_levels[(codes_1 >> uint(8)) & 15u], k_levels[codes_1 >> uint(12)]);
                 if (format == 10u)
                 {
                     uint at_1 = first + (4u * i_3);
                     uint param_16 = block_3;
-                    levels += (float4(residual_signs[at_1], residual_signs[at_1 + 1u], residual_signs[at_1 + 2u], residual_signs[at_1 + 3u]) * residual_step(param_16, v_344));
+                    levels += (float4(residual_signs[at_1], residual_signs[at_1 + 1u], residual_signs[at_1 + 2u], residual_signs[at_1 + 3u]) * residual_step(param_16, v_352));
                 }
                 k[i_3] = levels * norm_1;
             }
@@ -736,27 +930,7 @@ void load_compressed_k(thread const uint& format, thread const uint& row, thread
 }
 
 static inline __attribute__((always_inline))
-float load_float(thread const uint& format, thread const uint& row, thread const uint& i, const device KvWords& v_344)
-{
-    switch (format)
-    {
-        case 1u:
-        {
-            uint param = row + (2u * i);
-            uint param_1 = half_at(param, v_344);
-            return f32_from_f16(param_1);
-        }
-        case 2u:
-        {
-            uint param_2 = row + (2u * i);
-            return as_type<float>(half_at(param_2, v_344) << uint(16));
-        }
-    }
-    return as_type<float>(v_344.kv_words[(row / 4u) + i]);
-}
-
-static inline __attribute__((always_inline))
-void load_k(thread const uint& row, thread const uint& piece, thread spvUnsafeArray<float4, 4>& k, const device KvWords& v_344, constant Push& push, threadgroup float (&residual_signs)[_539], threadgroup float (&k_levels)[kKLevels], const device KvQuads& v_1442)
+void load_k(thread const uint& row, thread const uint& piece, thread spvUnsafeArray<float4, 4>& k, const device KvWords& v_352, constant Push& push, threadgroup float (&residual_signs)[_547], threadgroup float (&k_levels)[kKLevels], const device KvQuads& v_1450)
 {
     uint format = k_format();
     if (format > 3u)
@@ -765,7 +939,7 @@ void load_k(thread const uint& row, thread const uint& piece, thread spvUnsafeAr
         uint param_1 = row;
         uint param_2 = piece;
         spvUnsafeArray<float4, 4> param_3;
-        load_compressed_k(param, param_1, param_2, param_3, v_344, residual_signs, k_levels);
+        load_compressed_k(param, param_1, param_2, param_3, v_352, residual_signs, k_levels);
         k = param_3;
         return;
     }
@@ -773,21 +947,21 @@ void load_k(thread const uint& row, thread const uint& piece, thread spvUnsafeAr
     {
         uint block = row + ((piece / 2u) * 34u);
         uint param_4 = block;
-        uint param_5 = half_at(param_4, v_344);
+        uint param_5 = half_at(param_4, v_352);
         float _step = f32_from_f16(param_5);
         uint first = (block + 2u) + (16u * (piece % 2u));
         for (uint i = 0u; i < 4u; i++)
         {
             uint param_6 = first + (4u * i);
-            int codes = int(two_halves_at(param_6, v_344));
+            int codes = int(two_halves_at(param_6, v_352));
             k[i] = float4(float(extract_bits(codes, uint(0), uint(8))), float(extract_bits(codes, uint(8), uint(8))), float(extract_bits(codes, uint(16), uint(8))), float(extract_bits(codes, uint(24), uint(8)))) * _step;
         }
     }
     else
     {
-        if (_1375)
+        if (_1383)
         {
-            float _1408;
+            float _1416;
             for (uint i_1 = 0u; i_1 < 4u; i_1++)
             {
                 for (uint j = 0u; j < 4u; j++)
@@ -798,13 +972,13 @@ void load_k(thread const uint& row, thread const uint& piece, thread spvUnsafeAr
                         uint param_7 = format;
                         uint param_8 = row;
                         uint param_9 = dimension;
-                        _1408 = load_float(param_7, param_8, param_9, v_344);
+                        _1416 = load_float(param_7, param_8, param_9, v_352);
                     }
                     else
                     {
-                        _1408 = 0.0;
+                        _1416 = 0.0;
                     }
-                    k[i_1][j] = _1408;
+                    k[i_1][j] = _1416;
                 }
             }
         }
@@ -814,14 +988,14 @@ void load_k(thread const uint& row, thread const uint& piece, thread spvUnsafeAr
             {
                 for (uint i_2 = 0u; i_2 < 4u; i_2++)
                 {
-                    k[i_2] = as_type<float4>(v_1442.kv_quads[((row / 16u) + (4u * piece)) + i_2]);
+                    k[i_2] = as_type<float4>(v_1450.kv_quads[((row / 16u) + (4u * piece)) + i_2]);
                 }
             }
             else
             {
                 for (uint i_3 = 0u; i_3 < 2u; i_3++)
                 {
-                    uint4 pairs = v_1442.kv_quads[((row / 16u) + (2u * piece)) + i_3];
+                    uint4 pairs = v_1450.kv_quads[((row / 16u) + (2u * piece)) + i_3];
                     if (format == 1u)
                     {
                         k[2u * i_3] = float4(float2(as_type<half2>(pairs.x)), float2(as_type<half2>(pairs.y)));
@@ -841,17 +1015,17 @@ void load_k(thread const uint& row, thread const uint& piece, thread spvUnsafeAr
 static inline __attribute__((always_inline))
 bool is_seen(thread const uint& row, thread const uint& position, threadgroup int (&first_seen)[kValues], threadgroup int (&last_seen)[kValues])
 {
-    bool _1961 = int(position) >= first_seen[row];
-    bool _1971;
-    if (_1961)
+    bool _1969 = int(position) >= first_seen[row];
+    bool _1979;
+    if (_1969)
     {
-        _1971 = int(position) <= last_seen[row];
+        _1979 = int(position) <= last_seen[row];
     }
     else
     {
-        _1971 = _1961;
+        _1979 = _1969;
     }
-    return _1971;
+    return _1979;
 }
 
 static inline __attribute__((always_inline))
@@ -871,37 +1045,37 @@ static inline __attribute__((always_inline))
 float finite_or_nan(thread const float& value)
 {
     float param = value;
-    uint _255;
+    uint _263;
     if (is_finite(param))
     {
-        _255 = as_type<uint>(value);
+        _263 = as_type<uint>(value);
     }
     else
     {
-        _255 = 2143289344u;
+        _263 = 2143289344u;
     }
-    return as_type<float>(_255);
+    return as_type<float>(_263);
 }
 
 static inline __attribute__((always_inline))
-void reduce(thread const spvUnsafeArray<float, kValues>& values, thread const bool& is_sum, threadgroup float (&reduced)[_1585], thread uint& gl_SubgroupID)
+void reduce(thread const spvUnsafeArray<float, kValues>& values, thread const bool& is_sum, threadgroup float (&reduced)[_1593], thread uint& gl_SubgroupID)
 {
     spvUnsafeArray<float, kValues> results;
-    float _1558;
+    float _1566;
     for (uint i = 0u; i < kValues; i++)
     {
         if (is_sum)
         {
-            _1558 = simd_sum(values[i]);
+            _1566 = simd_sum(values[i]);
         }
         else
         {
-            _1558 = simd_max(values[i]);
+            _1566 = simd_max(values[i]);
         }
-        results[i] = _1558;
+        results[i] = _1566;
     }
-    bool _1574 = simd_is_first();
-    if (_1574)
+    bool _1582 = simd_is_first();
+    if (_1582)
     {
         for (uint i_1 = 0u; i_1 < kValues; i_1++)
         {
@@ -918,7 +1092,7 @@ uint n_reduced(thread uint& gl_NumSubgroups)
 }
 
 static inline __attribute__((always_inline))
-float reduced_max(thread const uint& i, thread float& so_far, threadgroup float (&reduced)[_1585], thread uint& gl_NumSubgroups)
+float reduced_max(thread const uint& i, thread float& so_far, threadgroup float (&reduced)[_1593], thread uint& gl_NumSubgroups)
 {
     for (uint part = 0u; part < n_reduced(gl_NumSubgroups); part++)
     {
@@ -928,7 +1102,7 @@ float reduced_max(thread const uint& i, thread float& so_far, threadgroup float 
 }
 
 static inline __attribute__((always_inline))
-void weigh(thread const uint& first, thread const uint& end, const device KvWords& v_344, constant Push& push, thread uint3& gl_LocalInvocationID, threadgroup float (&residual_signs)[_539], threadgroup float (&k_levels)[kKLevels], const device KvQuads& v_1442, threadgroup float (&reduced)[_1585], thread uint& gl_SubgroupID, thread uint& gl_NumSubgroups, threadgroup float4 (&q_tile)[_1940], threadgroup int (&first_seen)[kValues], threadgroup int (&last_seen)[kValues], thread uint& key_row, threadgroup float (&largest)[kValues], threadgroup float (&shrink)[kValues], thread spvUnsafeArray<float, kValues>& weight_sum, thread spvUnsafeArray<float2, _2323>& value_sum, threadgroup float4 (&weights)[_2343])
+void weigh(thread const uint& first, thread const uint& end, const device KvWords& v_352, constant Push& push, thread uint3& gl_LocalInvocationID, threadgroup float (&residual_signs)[_547], threadgroup float (&k_levels)[kKLevels], const device KvQuads& v_1450, threadgroup float (&reduced)[_1593], thread uint& gl_SubgroupID, thread uint& gl_NumSubgroups, threadgroup float4 (&q_tile)[_1948], threadgroup int (&first_seen)[kValues], threadgroup int (&last_seen)[kValues], thread uint& key_row, threadgroup float (&largest)[kValues], threadgroup float (&shrink)[kValues], thread spvUnsafeArray<float, kValues>& weight_sum, thread spvUnsafeArray<float2, _2331>& value_sum, threadgroup float4 (&weights)[_2351])
 {
     uint lane = gl_LocalInvocationID.x;
     uint position = first + lane;
@@ -946,8 +1120,8 @@ void weigh(thread const uint& first, thread const uint& end, const device KvWord
             for (uint i = 0u; i < kPiecesAtOnce; i++)
             {
                 uint param = key_row;
-                uint param_1 = min((first_piece + i), _2103);
-                load_k(param, param_1, param_2, v_344, push, residual_signs, k_levels, v_1442);
+                uint param_1 = min((first_piece + i), _2111);
+                load_k(param, param_1, param_2, v_352, push, residual_signs, k_levels, v_1450);
                 k[i] = param_2;
             }
             for (uint i_1 = 0u; i_1 < kPiecesAtOnce; i_1++)
@@ -965,31 +1139,31 @@ void weigh(thread const uint& first, thread const uint& end, const device KvWord
             }
         }
     }
-    float _2215;
+    float _2223;
     for (uint r_2 = 0u; r_2 < kValues; r_2++)
     {
-        bool _2206 = position < end;
-        bool _2214;
-        if (_2206)
+        bool _2214 = position < end;
+        bool _2222;
+        if (_2214)
         {
             uint param_3 = r_2;
             uint param_4 = position;
-            _2214 = is_seen(param_3, param_4, first_seen, last_seen);
+            _2222 = is_seen(param_3, param_4, first_seen, last_seen);
         }
         else
         {
-            _2214 = _2206;
+            _2222 = _2214;
         }
-        if (_2214)
+        if (_2222)
         {
             float param_5 = scores[r_2];
-            _2215 = finite_or_nan(param_5);
+            _2223 = finite_or_nan(param_5);
         }
         else
         {
-            _2215 = -1000000015047466219876688855040.0;
+            _2223 = -1000000015047466219876688855040.0;
         }
-        scores[r_2] = _2215;
+        scores[r_2] = _2223;
     }
     spvUnsafeArray<float, kValues> param_6;
     param_6 = scores;
@@ -999,194 +1173,42 @@ void weigh(thread const uint& first, thread const uint& end, const device KvWord
     {
         uint param_8 = lane;
         float param_9 = largest[lane];
-        float _2247 = reduced_max(param_8, param_9, reduced, gl_NumSubgroups);
-        float top = _2247;
-        float _2255;
+        float _2255 = reduced_max(param_8, param_9, reduced, gl_NumSubgroups);
+        float top = _2255;
+        float _2263;
         if (largest[lane] == top)
         {
-            _2255 = 1.0;
+            _2263 = 1.0;
         }
         else
         {
-            _2255 = exp(largest[lane] - top);
+            _2263 = exp(largest[lane] - top);
         }
-        shrink[lane] = _2255;
+        shrink[lane] = _2263;
         largest[lane] = top;
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
-    float _2284;
+    float _2292;
     for (uint r_3 = 0u; r_3 < kValues; r_3++)
     {
         if (scores[r_3] == (-1000000015047466219876688855040.0))
         {
-            _2284 = 0.0;
+            _2292 = 0.0;
         }
         else
         {
-            _2284 = exp(scores[r_3] - largest[r_3]);
+            _2292 = exp(scores[r_3] - largest[r_3]);
         }
-        float weight = _2284;
+        float weight = _2292;
         weight_sum[r_3] = (weight_sum[r_3] * shrink[r_3]) + weight;
         for (uint p = 0u; p < kPairsOfLane; p++)
         {
-            uint _2330 = (r_3 * kPairsOfLane) + p;
-            value_sum[_2330] *= shrink[r_3];
+            uint _2338 = (r_3 * kPairsOfLane) + p;
+            value_sum[_2338] *= shrink[r_3];
         }
         ((threadgroup float*)&weights[((lane * kValues) + r_3) / 4u])[r_3 % 4u] = weight;
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
-}
-
-static inline __attribute__((always_inline))
-float2 load_pair_of_floats(thread const uint& format, thread const uint& row, thread const uint& pair, const device KvWords& v_344, constant Push& push)
-{
-    if (_405)
-    {
-        uint param = format;
-        uint param_1 = row;
-        uint param_2 = 2u * pair;
-        float _427;
-        if (((2u * pair) + 1u) < push.head_dim_v)
-        {
-            uint param_3 = format;
-            uint param_4 = row;
-            uint param_5 = (2u * pair) + 1u;
-            _427 = load_float(param_3, param_4, param_5, v_344);
-        }
-        else
-        {
-            _427 = 0.0;
-        }
-        return float2(load_float(param, param_1, param_2, v_344), _427);
-    }
-    uint word = v_344.kv_words[(row / 4u) + pair];
-    switch (format)
-    {
-        case 1u:
-        {
-            return float2(as_type<half2>(word));
-        }
-        case 2u:
-        {
-            return as_type<float2>(uint2(word << uint(16), word & 4294901760u));
-        }
-    }
-    return as_type<float2>(uint2(v_344.kv_words[(row / 4u) + (2u * pair)], v_344.kv_words[((row / 4u) + (2u * pair)) + 1u]));
-}
-
-static inline __attribute__((always_inline))
-float2 load_v(thread const uint& row, thread const uint& pair, const device KvWords& v_344, constant Push& push, threadgroup float (&v_levels)[kVLevels], threadgroup float (&residual_signs)[_539])
-{
-    uint format = v_format();
-    switch (format)
-    {
-        case 3u:
-        {
-            uint block = row + ((pair / 16u) * 34u);
-            uint param = (block + 2u) + (2u * (pair % 16u));
-            int codes = int(half_at(param, v_344));
-            uint param_1 = block;
-            uint param_2 = half_at(param_1, v_344);
-            return float2(float(extract_bits(codes, uint(0), uint(8))), float(extract_bits(codes, uint(8), uint(8)))) * f32_from_f16(param_2);
-        }
-        case 4u:
-        case 6u:
-        {
-            uint block_1 = row + ((pair / 16u) * 18u);
-            uint param_3 = (block_1 + 2u) + (2u * (pair % 8u));
-            uint codes_1 = half_at(param_3, v_344) >> (((pair % 16u) / 8u) * 4u);
-            uint param_4 = block_1;
-            uint param_5 = half_at(param_4, v_344);
-            float _step = f32_from_f16(param_5);
-            uint a = codes_1 & 15u;
-            uint b = (codes_1 >> uint(8)) & 15u;
-            if (format == 4u)
-            {
-                return (float2(float(a), float(b)) - float2(8.0)) * _step;
-            }
-            return float2(v_levels[a], v_levels[b]) * _step;
-        }
-        case 5u:
-        {
-            uint block_2 = row + ((pair / 16u) * 14u);
-            uint bit = 6u * (pair % 16u);
-            uint at = (block_2 + 2u) + ((bit / 16u) * 2u);
-            uint param_6 = at;
-            uint _693;
-            if ((bit % 16u) > 10u)
-            {
-                uint param_7 = at + 2u;
-                _693 = half_at(param_7, v_344) << uint(16);
-            }
-            else
-            {
-                _693 = 0u;
-            }
-            uint bits = half_at(param_6, v_344) | _693;
-            uint codes_2 = bits >> (bit % 16u);
-            uint param_8 = block_2;
-            uint param_9 = half_at(param_8, v_344);
-            return float2(v_levels[codes_2 & 7u], v_levels[(codes_2 >> uint(3)) & 7u]) * f32_from_f16(param_9);
-        }
-        case 7u:
-        {
-            uint block_3 = row + ((pair / 64u) * 52u);
-            uint bit_1 = 6u * (pair % 64u);
-            uint param_10 = (block_3 + 2u) + ((bit_1 / 16u) * 2u);
-            uint states = two_halves_at(param_10, v_344) >> (bit_1 % 16u);
-            uint param_11 = block_3;
-            uint param_12 = half_at(param_11, v_344);
-            return float2(v_levels[states & 511u], v_levels[(states >> uint(3)) & 511u]) * f32_from_f16(param_12);
-        }
-        case 8u:
-        {
-            uint block_4 = row + ((pair / 128u) * 34u);
-            uint param_13 = block_4 + 32u;
-            float norm = as_type<float>(half_at(param_13, v_344) << uint(16));
-            uint param_14 = block_4 + (((pair % 128u) / 8u) * 2u);
-            uint signs = half_at(param_14, v_344) >> ((pair % 8u) * 2u);
-            float _800;
-            if ((signs & 1u) != 0u)
-            {
-                _800 = norm;
-            }
-            else
-            {
-                _800 = -norm;
-            }
-            float _811;
-            if ((signs & 2u) != 0u)
-            {
-                _811 = norm;
-            }
-            else
-            {
-                _811 = -norm;
-            }
-            return float2(_800, _811);
-        }
-        case 9u:
-        case 10u:
-        {
-            uint block_5 = row + ((pair / 64u) * 82u);
-            uint i = pair % 64u;
-            uint param_15 = (block_5 + 2u) + (i & 4294967294u);
-            uint codes_3 = half_at(param_15, v_344) >> (8u * (i & 1u));
-            float2 levels = float2(v_levels[codes_3 & 15u], v_levels[(codes_3 >> uint(4)) & 15u]);
-            if (format == 10u)
-            {
-                uint param_16 = block_5;
-                levels += (float2(residual_signs[2u * i], residual_signs[(2u * i) + 1u]) * residual_step(param_16, v_344));
-            }
-            uint param_17 = block_5;
-            uint param_18 = half_at(param_17, v_344);
-            return levels * f32_from_f16(param_18);
-        }
-    }
-    uint param_19 = format;
-    uint param_20 = row;
-    uint param_21 = pair;
-    return load_pair_of_floats(param_19, param_20, param_21, v_344, push);
 }
 
 static inline __attribute__((always_inline))
@@ -1201,20 +1223,20 @@ void leave_out(thread const uint& position, thread const uint& p, thread float2&
         return;
     }
     uint seeing = 0u;
-    uint _2392;
+    uint _2400;
     for (uint r = 0u; r < kValues; r++)
     {
         uint param_2 = r;
         uint param_3 = position;
         if (is_seen(param_2, param_3, first_seen, last_seen))
         {
-            _2392 = 1u << r;
+            _2400 = 1u << r;
         }
         else
         {
-            _2392 = 0u;
+            _2400 = 0u;
         }
-        seeing |= _2392;
+        seeing |= _2400;
     }
     if (is_first)
     {
@@ -1229,24 +1251,24 @@ void leave_out(thread const uint& position, thread const uint& p, thread float2&
 }
 
 static inline __attribute__((always_inline))
-void add_value(thread const uint& position, thread const uint& p, thread const float2& v, thread spvUnsafeArray<float2, _2323>& value_sum, threadgroup float4 (&weights)[_2343])
+void add_value(thread const uint& position, thread const uint& p, thread const float2& v, thread spvUnsafeArray<float2, _2331>& value_sum, threadgroup float4 (&weights)[_2351])
 {
     for (uint r = 0u; r < kValues; r += 4u)
     {
         float4 weight = weights[((position * kValues) + r) / 4u];
         for (uint j = 0u; j < 4u; j++)
         {
-            uint _2456 = ((r + j) * kPairsOfLane) + p;
-            value_sum[_2456] += (v * weight[j]);
+            uint _2464 = ((r + j) * kPairsOfLane) + p;
+            value_sum[_2464] += (v * weight[j]);
         }
     }
 }
 
 static inline __attribute__((always_inline))
-void add_values(thread const uint& block, thread const uint& n_1, const device KvWords& v_344, constant Push& push, thread uint3& gl_LocalInvocationID, threadgroup float (&v_levels)[kVLevels], threadgroup float (&residual_signs)[_539], threadgroup int (&first_seen)[kValues], threadgroup int (&last_seen)[kValues], threadgroup uint (&v_rows)[128], thread spvUnsafeArray<float2, _2323>& value_sum, threadgroup float4 (&weights)[_2343], thread spvUnsafeArray<uint, kPairsOfLane>& damaged, thread bool& is_careful)
+void add_values(thread const uint& block, thread const uint& n_1, const device KvWords& v_352, constant Push& push, thread uint3& gl_LocalInvocationID, threadgroup float (&v_levels)[kVLevels], threadgroup float (&residual_signs)[_547], threadgroup int (&first_seen)[kValues], threadgroup int (&last_seen)[kValues], threadgroup uint (&v_rows)[128], thread spvUnsafeArray<float2, _2331>& value_sum, threadgroup float4 (&weights)[_2351], thread spvUnsafeArray<uint, kPairsOfLane>& damaged, thread spvUnsafeArray<float2, kValuesAtOnce>& first_values, thread bool& is_careful)
 {
     uint lane = gl_LocalInvocationID.x;
-    if (lane >= _2477)
+    if (lane >= _2535)
     {
         return;
     }
@@ -1260,12 +1282,12 @@ void add_values(thread const uint& block, thread const uint& n_1, const device K
         }
         if (is_careful)
         {
-            uint _2511 = lane / kPairsAtOnce;
-            for (uint position = _2511; position < n_1; position += kStride)
+            uint _2569 = lane / kPairsAtOnce;
+            for (uint position = _2569; position < n_1; position += kStride)
             {
                 uint param = v_rows[position];
                 uint param_1 = pair;
-                float2 value = load_v(param, param_1, v_344, push, v_levels, residual_signs);
+                float2 value = load_v(param, param_1, v_352, push, v_levels, residual_signs);
                 uint param_2 = block + position;
                 uint param_3 = p;
                 float2 param_4 = value;
@@ -1278,14 +1300,23 @@ void add_values(thread const uint& block, thread const uint& n_1, const device K
             }
             continue;
         }
-        uint _2550 = lane / kPairsAtOnce;
-        for (uint first = _2550; first < n_1; first += _2618)
+        uint _2608 = lane / kPairsAtOnce;
+        for (uint first = _2608; first < n_1; first += _2687)
         {
+            bool is_asked = (false && (p == 0u)) && (first < kStride);
             for (uint i = 0u; i < kValuesAtOnce; i++)
             {
-                uint param_8 = v_rows[min((first + (i * kStride)), (n_1 - 1u))];
-                uint param_9 = pair;
-                values[i] = load_v(param_8, param_9, v_344, push, v_levels, residual_signs);
+                if (is_asked)
+                {
+                    values[i] = first_values[i];
+                }
+                else
+                {
+                    uint param_8 = first + (i * kStride);
+                    uint param_9 = pair;
+                    uint param_10 = n_1;
+                    values[i] = value_of(param_8, param_9, param_10, v_352, push, v_levels, residual_signs, v_rows);
+                }
             }
             for (uint i_1 = 0u; i_1 < kValuesAtOnce; i_1++)
             {
@@ -1294,93 +1325,104 @@ void add_values(thread const uint& block, thread const uint& n_1, const device K
                 {
                     break;
                 }
-                uint param_10 = position_1;
-                uint param_11 = p;
-                float2 param_12 = values[i_1];
-                add_value(param_10, param_11, param_12, value_sum, weights);
+                uint param_11 = position_1;
+                uint param_12 = p;
+                float2 param_13 = values[i_1];
+                add_value(param_11, param_12, param_13, value_sum, weights);
             }
         }
     }
 }
 
 static inline __attribute__((always_inline))
-void attend(thread const uint& first_token, thread const uint& last_token, thread const uint& seq, thread const uint& first, thread const uint& end, const device KvWords& v_344, constant Push& push, thread uint3& gl_LocalInvocationID, threadgroup float (&v_levels)[kVLevels], threadgroup float (&residual_signs)[_539], threadgroup float (&k_levels)[kKLevels], const device KvQuads& v_1442, threadgroup float (&reduced)[_1585], thread uint& gl_SubgroupID, thread uint& gl_NumSubgroups, thread uint& first_row, thread uint& group_size, thread uint& head_kv, const device MainPages& v_1718, const device First& v_1850, const device Pos& v_1870, threadgroup float4 (&q_tile)[_1940], threadgroup int (&first_seen)[kValues], threadgroup int (&last_seen)[kValues], const device PageTable& v_1989, thread uint& key_row, threadgroup uint (&v_rows)[128], threadgroup float (&largest)[kValues], threadgroup float (&shrink)[kValues], thread spvUnsafeArray<float, kValues>& weight_sum, thread spvUnsafeArray<float2, _2323>& value_sum, threadgroup float4 (&weights)[_2343], thread spvUnsafeArray<uint, kPairsOfLane>& damaged, thread bool& is_careful)
+void attend(thread const uint& first_token, thread const uint& last_token, thread const uint& seq, thread const uint& first, thread const uint& end, const device KvWords& v_352, constant Push& push, thread uint3& gl_LocalInvocationID, threadgroup float (&v_levels)[kVLevels], threadgroup float (&residual_signs)[_547], threadgroup float (&k_levels)[kKLevels], const device KvQuads& v_1450, threadgroup float (&reduced)[_1593], thread uint& gl_SubgroupID, thread uint& gl_NumSubgroups, thread uint& first_row, thread uint& group_size, thread uint& head_kv, const device MainPages& v_1726, const device First& v_1858, const device Pos& v_1878, threadgroup float4 (&q_tile)[_1948], threadgroup int (&first_seen)[kValues], threadgroup int (&last_seen)[kValues], const device PageTable& v_1997, thread uint& key_row, threadgroup uint (&v_rows)[128], threadgroup float (&largest)[kValues], threadgroup float (&shrink)[kValues], thread spvUnsafeArray<float, kValues>& weight_sum, thread spvUnsafeArray<float2, _2331>& value_sum, threadgroup float4 (&weights)[_2351], thread spvUnsafeArray<uint, kPairsOfLane>& damaged, thread spvUnsafeArray<float2, kValuesAtOnce>& first_values, thread bool& is_careful)
 {
     uint lane = gl_LocalInvocationID.x;
     if (lane < kValues)
     {
         uint param = lane;
-        bool _2633 = exists(param, push, first_row, group_size);
-        bool _2641;
-        if (_2633)
+        bool _2702 = exists(param, push, first_row, group_size);
+        bool _2710;
+        if (_2702)
         {
             uint param_1 = lane;
-            _2641 = token_of(param_1, first_row, group_size) >= first_token;
+            _2710 = token_of(param_1, first_row, group_size) >= first_token;
         }
         else
         {
-            _2641 = _2633;
+            _2710 = _2702;
         }
-        bool _2649;
-        if (_2641)
+        bool _2718;
+        if (_2710)
         {
             uint param_2 = lane;
-            _2649 = token_of(param_2, first_row, group_size) <= last_token;
+            _2718 = token_of(param_2, first_row, group_size) <= last_token;
         }
         else
         {
-            _2649 = _2641;
+            _2718 = _2710;
         }
-        bool is_among = _2649;
-        int _2652;
+        bool is_among = _2718;
+        int _2721;
         if (is_among)
         {
             uint param_3 = lane;
             uint param_4 = seq;
             uint param_5 = token_of(param_3, first_row, group_size);
-            _2652 = keys_of(param_4, param_5, push, v_1718, v_1870) - 1;
+            _2721 = keys_of(param_4, param_5, push, v_1726, v_1878) - 1;
         }
         else
         {
-            _2652 = -1;
+            _2721 = -1;
         }
-        last_seen[lane] = _2652;
-        int _2669;
+        last_seen[lane] = _2721;
+        int _2738;
         if (is_among)
         {
             uint param_6 = lane;
             uint param_7 = seq;
             uint param_8 = token_of(param_6, first_row, group_size);
-            _2669 = int(first_of(param_7, param_8, push, v_1718, v_1850));
+            _2738 = int(first_of(param_7, param_8, push, v_1726, v_1858));
         }
         else
         {
-            _2669 = 0;
+            _2738 = 0;
         }
-        first_seen[lane] = _2669;
+        first_seen[lane] = _2738;
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
     for (uint block = first; block < end; block += 128u)
     {
-        if ((true || (block > first)) || is_careful)
+        uint n_1 = min(128u, (end - block));
+        bool is_found = (false && (block == first)) && (!is_careful);
+        if (!is_found)
         {
             uint param_9 = seq;
             uint param_10 = block;
             uint param_11 = end;
-            find_block(param_9, param_10, param_11, push, gl_LocalInvocationID, head_kv, v_1718, v_1989, key_row, v_rows);
+            find_block(param_9, param_10, param_11, push, gl_LocalInvocationID, head_kv, v_1726, v_1997, key_row, v_rows);
         }
-        uint param_12 = block;
-        uint param_13 = end;
-        weigh(param_12, param_13, v_344, push, gl_LocalInvocationID, residual_signs, k_levels, v_1442, reduced, gl_SubgroupID, gl_NumSubgroups, q_tile, first_seen, last_seen, key_row, largest, shrink, weight_sum, value_sum, weights);
-        uint param_14 = block;
-        uint param_15 = min(128u, (end - block));
-        add_values(param_14, param_15, v_344, push, gl_LocalInvocationID, v_levels, residual_signs, first_seen, last_seen, v_rows, value_sum, weights, damaged, is_careful);
+        if (false)
+        {
+            if (!is_found)
+            {
+                threadgroup_barrier(mem_flags::mem_threadgroup);
+            }
+            uint param_12 = n_1;
+            ask_for_values(param_12, v_352, push, gl_LocalInvocationID, v_levels, residual_signs, v_rows, first_values);
+        }
+        uint param_13 = block;
+        uint param_14 = end;
+        weigh(param_13, param_14, v_352, push, gl_LocalInvocationID, residual_signs, k_levels, v_1450, reduced, gl_SubgroupID, gl_NumSubgroups, q_tile, first_seen, last_seen, key_row, largest, shrink, weight_sum, value_sum, weights);
+        uint param_15 = block;
+        uint param_16 = n_1;
+        add_values(param_15, param_16, v_352, push, gl_LocalInvocationID, v_levels, residual_signs, first_seen, last_seen, v_rows, value_sum, weights, damaged, first_values, is_careful);
         threadgroup_barrier(mem_flags::mem_threadgroup);
     }
 }
 
 static inline __attribute__((always_inline))
-void sum_up(thread const uint& part, const device KvWords& v_344, constant Push& push, thread uint3& gl_LocalInvocationID, threadgroup float (&v_levels)[kVLevels], threadgroup float (&residual_signs)[_539], threadgroup float (&k_levels)[kKLevels], const device KvQuads& v_1442, threadgroup float (&reduced)[_1585], thread uint& gl_SubgroupID, thread uint& gl_NumSubgroups, thread uint& first_row, thread uint& group_size, thread uint& head_kv, const device MainPages& v_1718, const device Seq& v_1830, const device First& v_1850, const device Pos& v_1870, threadgroup float4 (&q_tile)[_1940], threadgroup int (&first_seen)[kValues], threadgroup int (&last_seen)[kValues], const device PageTable& v_1989, thread uint& key_row, threadgroup uint (&v_rows)[128], threadgroup float (&largest)[kValues], threadgroup float (&shrink)[kValues], thread spvUnsafeArray<float, kValues>& weight_sum, thread spvUnsafeArray<float2, _2323>& value_sum, threadgroup float4 (&weights)[_2343], thread spvUnsafeArray<uint, kPairsOfLane>& damaged, thread bool& is_careful)
+void sum_up(thread const uint& part, const device KvWords& v_352, constant Push& push, thread uint3& gl_LocalInvocationID, threadgroup float (&v_levels)[kVLevels], threadgroup float (&residual_signs)[_547], threadgroup float (&k_levels)[kKLevels], const device KvQuads& v_1450, threadgroup float (&reduced)[_1593], thread uint& gl_SubgroupID, thread uint& gl_NumSubgroups, thread uint& first_row, thread uint& group_size, thread uint& head_kv, const device MainPages& v_1726, const device Seq& v_1838, const device First& v_1858, const device Pos& v_1878, threadgroup float4 (&q_tile)[_1948], threadgroup int (&first_seen)[kValues], threadgroup int (&last_seen)[kValues], const device PageTable& v_1997, thread uint& key_row, threadgroup uint (&v_rows)[128], threadgroup float (&largest)[kValues], threadgroup float (&shrink)[kValues], thread spvUnsafeArray<float, kValues>& weight_sum, thread spvUnsafeArray<float2, _2331>& value_sum, threadgroup float4 (&weights)[_2351], thread spvUnsafeArray<uint, kPairsOfLane>& damaged, thread spvUnsafeArray<float2, kValuesAtOnce>& first_values, thread bool& is_careful)
 {
     for (uint r = 0u; r < kValues; r++)
     {
@@ -1400,34 +1442,34 @@ void sum_up(thread const uint& part, const device KvWords& v_344, constant Push&
     while (token <= last_of_tile)
     {
         uint param_1 = token;
-        uint seq = seq_of(param_1, push, v_1830);
+        uint seq = seq_of(param_1, push, v_1838);
         uint param_2 = seq;
         uint param_3 = token;
-        int n_keys = keys_of(param_2, param_3, push, v_1718, v_1870);
+        int n_keys = keys_of(param_2, param_3, push, v_1726, v_1878);
         uint param_4 = uint(n_keys);
         uint n_positions = part_positions(param_4, push);
         uint last_token = token;
         uint param_5 = seq;
         uint param_6 = token;
-        uint first_position = first_of(param_5, param_6, push, v_1718, v_1850);
+        uint first_position = first_of(param_5, param_6, push, v_1726, v_1858);
         for (;;)
         {
-            bool _3557 = last_token < last_of_tile;
-            bool _3566;
-            if (_3557)
+            bool _3641 = last_token < last_of_tile;
+            bool _3650;
+            if (_3641)
             {
                 uint param_7 = last_token + 1u;
-                _3566 = seq_of(param_7, push, v_1830) == seq;
+                _3650 = seq_of(param_7, push, v_1838) == seq;
             }
             else
             {
-                _3566 = _3557;
+                _3650 = _3641;
             }
-            if (_3566)
+            if (_3650)
             {
                 uint param_8 = seq;
                 uint param_9 = last_token + 1u;
-                int keys_of_next = keys_of(param_8, param_9, push, v_1718, v_1870);
+                int keys_of_next = keys_of(param_8, param_9, push, v_1726, v_1878);
                 uint param_10 = uint(keys_of_next);
                 if (part_positions(param_10, push) != n_positions)
                 {
@@ -1437,7 +1479,7 @@ void sum_up(thread const uint& part, const device KvWords& v_344, constant Push&
                 n_keys = max(n_keys, keys_of_next);
                 uint param_11 = seq;
                 uint param_12 = last_token;
-                first_position = min(first_position, first_of(param_11, param_12, push, v_1718, v_1850));
+                first_position = min(first_position, first_of(param_11, param_12, push, v_1726, v_1858));
                 continue;
             }
             else
@@ -1454,29 +1496,29 @@ void sum_up(thread const uint& part, const device KvWords& v_344, constant Push&
         uint param_18 = seq;
         uint param_19 = seen.x;
         uint param_20 = seen.y;
-        attend(param_16, param_17, param_18, param_19, param_20, v_344, push, gl_LocalInvocationID, v_levels, residual_signs, k_levels, v_1442, reduced, gl_SubgroupID, gl_NumSubgroups, first_row, group_size, head_kv, v_1718, v_1850, v_1870, q_tile, first_seen, last_seen, v_1989, key_row, v_rows, largest, shrink, weight_sum, value_sum, weights, damaged, is_careful);
+        attend(param_16, param_17, param_18, param_19, param_20, v_352, push, gl_LocalInvocationID, v_levels, residual_signs, k_levels, v_1450, reduced, gl_SubgroupID, gl_NumSubgroups, first_row, group_size, head_kv, v_1726, v_1858, v_1878, q_tile, first_seen, last_seen, v_1997, key_row, v_rows, largest, shrink, weight_sum, value_sum, weights, damaged, first_values, is_careful);
         token = last_token + 1u;
     }
 }
 
 static inline __attribute__((always_inline))
-void note_damage(thread spvUnsafeArray<float2, _2323>& value_sum, threadgroup short& are_damaged)
+void note_damage(thread spvUnsafeArray<float2, _2331>& value_sum, threadgroup short& are_damaged)
 {
-    for (uint i = 0u; i < _3454; i++)
+    for (uint i = 0u; i < _3537; i++)
     {
         float param = value_sum[i].x;
-        bool _3461 = !is_finite(param);
-        bool _3471;
-        if (!_3461)
+        bool _3544 = !is_finite(param);
+        bool _3554;
+        if (!_3544)
         {
             float param_1 = value_sum[i].y;
-            _3471 = !is_finite(param_1);
+            _3554 = !is_finite(param_1);
         }
         else
         {
-            _3471 = _3461;
+            _3554 = _3544;
         }
-        if (_3471)
+        if (_3554)
         {
             are_damaged = short(true);
         }
@@ -1484,11 +1526,11 @@ void note_damage(thread spvUnsafeArray<float2, _2323>& value_sum, threadgroup sh
 }
 
 static inline __attribute__((always_inline))
-void share_sums(thread const uint& p, thread const uint& first_component, thread uint3& gl_LocalInvocationID, thread spvUnsafeArray<float2, _2323>& value_sum, threadgroup float4 (&weights)[_2343], thread spvUnsafeArray<uint, kPairsOfLane>& damaged)
+void share_sums(thread const uint& p, thread const uint& first_component, thread uint3& gl_LocalInvocationID, thread spvUnsafeArray<float2, _2331>& value_sum, threadgroup float4 (&weights)[_2351], thread spvUnsafeArray<uint, kPairsOfLane>& damaged)
 {
     uint lane = gl_LocalInvocationID.x;
     float4 sums;
-    float _2771;
+    float _2854;
     for (uint c = 0u; c < 1u; c++)
     {
         uint component = first_component + c;
@@ -1499,13 +1541,13 @@ void share_sums(thread const uint& p, thread const uint& first_component, thread
                 bool is_damaged = ((damaged[p] >> ((r + j) + (component * 16u))) & 1u) != 0u;
                 if (is_damaged)
                 {
-                    _2771 = as_type<float>(2143289344u);
+                    _2854 = as_type<float>(2143289344u);
                 }
                 else
                 {
-                    _2771 = value_sum[((r + j) * kPairsOfLane) + p][component];
+                    _2854 = value_sum[((r + j) * kPairsOfLane) + p][component];
                 }
-                sums[j] = _2771;
+                sums[j] = _2854;
             }
             weights[((((c * 128u) + lane) * kValues) + r) / 4u] = sums;
         }
@@ -1513,7 +1555,7 @@ void share_sums(thread const uint& p, thread const uint& first_component, thread
 }
 
 static inline __attribute__((always_inline))
-float reduced_sum(thread const uint& i, threadgroup float (&reduced)[_1585], thread uint& gl_NumSubgroups)
+float reduced_sum(thread const uint& i, threadgroup float (&reduced)[_1593], thread uint& gl_NumSubgroups)
 {
     float sum = 0.0;
     for (uint part = 0u; part < n_reduced(gl_NumSubgroups); part++)
@@ -1524,27 +1566,27 @@ float reduced_sum(thread const uint& i, threadgroup float (&reduced)[_1585], thr
 }
 
 static inline __attribute__((always_inline))
-void store_sums(thread const uint& p, thread const uint& first_component, thread const uint& part, constant Push& push, thread uint3& gl_LocalInvocationID, threadgroup float (&reduced)[_1585], thread uint& gl_NumSubgroups, thread uint& first_row, thread uint& group_size, thread uint& head_kv, threadgroup float (&largest)[kValues], threadgroup float4 (&weights)[_2343], thread bool& is_only_part, device Merged& v_2903, volatile device Out& v_2921, volatile device Softmax& v_2957)
+void store_sums(thread const uint& p, thread const uint& first_component, thread const uint& part, constant Push& push, thread uint3& gl_LocalInvocationID, threadgroup float (&reduced)[_1593], thread uint& gl_NumSubgroups, thread uint& first_row, thread uint& group_size, thread uint& head_kv, threadgroup float (&largest)[kValues], threadgroup float4 (&weights)[_2351], thread bool& is_only_part, device Merged& v_2986, volatile device Out& v_3004, volatile device Softmax& v_3040)
 {
-    float _2936;
-    for (uint i = gl_LocalInvocationID.x; i < _2813; i += 128u)
+    float _3019;
+    for (uint i = gl_LocalInvocationID.x; i < _2896; i += 128u)
     {
         uint row = i / n;
         uint c = i % 1u;
         uint pair = (i % n) / 1u;
         uint dimension = ((2u * (pair + (p * 128u))) + first_component) + c;
         uint param = row;
-        bool _2838 = !exists(param, push, first_row, group_size);
-        bool _2846;
-        if (!_2838)
+        bool _2921 = !exists(param, push, first_row, group_size);
+        bool _2929;
+        if (!_2921)
         {
-            _2846 = dimension >= push.head_dim_v;
+            _2929 = dimension >= push.head_dim_v;
         }
         else
         {
-            _2846 = _2838;
+            _2929 = _2921;
         }
-        if (_2846)
+        if (_2929)
         {
             continue;
         }
@@ -1560,27 +1602,27 @@ void store_sums(thread const uint& p, thread const uint& first_component, thread
         uint vector = ((part * push.n_tokens) * push.n_head) + vector_of(param_2, push, first_row, group_size, head_kv);
         if (is_only_part)
         {
-            v_2903.merged[(push.merged_at + (vector * push.head_dim_v)) + dimension] = sum / total;
+            v_2986.merged[(push.merged_at + (vector * push.head_dim_v)) + dimension] = sum / total;
             continue;
         }
         if (push.keeps_sums == 0u)
         {
-            _2936 = sum / total;
+            _3019 = sum / total;
         }
         else
         {
-            _2936 = sum;
+            _3019 = sum;
         }
-        v_2921.result[(push.out_at + (vector * push.head_dim_v)) + dimension] = _2936;
+        v_3004.result[(push.out_at + (vector * push.head_dim_v)) + dimension] = _3019;
         if ((push.keeps_sums != 0u) && (dimension == 0u))
         {
-            v_2957.softmax[push.softmax_at + vector] = float2(largest[row], total);
+            v_3040.softmax[push.softmax_at + vector] = float2(largest[row], total);
         }
     }
 }
 
 static inline __attribute__((always_inline))
-void store(thread const uint& part, constant Push& push, thread uint3& gl_LocalInvocationID, threadgroup float (&reduced)[_1585], thread uint& gl_NumSubgroups, thread uint& first_row, thread uint& group_size, thread uint& head_kv, threadgroup float (&largest)[kValues], thread spvUnsafeArray<float2, _2323>& value_sum, threadgroup float4 (&weights)[_2343], thread spvUnsafeArray<uint, kPairsOfLane>& damaged, thread bool& is_only_part, device Merged& v_2903, volatile device Out& v_2921, volatile device Softmax& v_2957)
+void store(thread const uint& part, constant Push& push, thread uint3& gl_LocalInvocationID, threadgroup float (&reduced)[_1593], thread uint& gl_NumSubgroups, thread uint& first_row, thread uint& group_size, thread uint& head_kv, threadgroup float (&largest)[kValues], thread spvUnsafeArray<float2, _2331>& value_sum, threadgroup float4 (&weights)[_2351], thread spvUnsafeArray<uint, kPairsOfLane>& damaged, thread bool& is_only_part, device Merged& v_2986, volatile device Out& v_3004, volatile device Softmax& v_3040)
 {
     for (uint p = 0u; p < kPairsOfLane; p++)
     {
@@ -1593,18 +1635,18 @@ void store(thread const uint& part, constant Push& push, thread uint3& gl_LocalI
             uint param_2 = p;
             uint param_3 = component;
             uint param_4 = part;
-            store_sums(param_2, param_3, param_4, push, gl_LocalInvocationID, reduced, gl_NumSubgroups, first_row, group_size, head_kv, largest, weights, is_only_part, v_2903, v_2921, v_2957);
-            bool _3002 = (p + 1u) < kPairsOfLane;
-            bool _3009;
-            if (!_3002)
+            store_sums(param_2, param_3, param_4, push, gl_LocalInvocationID, reduced, gl_NumSubgroups, first_row, group_size, head_kv, largest, weights, is_only_part, v_2986, v_3004, v_3040);
+            bool _3085 = (p + 1u) < kPairsOfLane;
+            bool _3092;
+            if (!_3085)
             {
-                _3009 = (component + 1u) < 2u;
+                _3092 = (component + 1u) < 2u;
             }
             else
             {
-                _3009 = _3002;
+                _3092 = _3085;
             }
-            if (_3009)
+            if (_3092)
             {
                 threadgroup_barrier(mem_flags::mem_threadgroup);
             }
@@ -1613,20 +1655,20 @@ void store(thread const uint& part, constant Push& push, thread uint3& gl_LocalI
 }
 
 static inline __attribute__((always_inline))
-float2 softmax_of_part(thread const uint& part, thread const uint& row, threadgroup float2 (&softmaxes)[_3018])
+float2 softmax_of_part(thread const uint& part, thread const uint& row, threadgroup float2 (&softmaxes)[_3101])
 {
     return softmaxes[(row * 32u) + part];
 }
 
 static inline __attribute__((always_inline))
-float sum_of_part(thread const uint& part, thread const uint& row, thread const uint& dimension, constant Push& push, thread uint& first_row, thread uint& group_size, thread uint& head_kv, volatile device Out& v_2921)
+float sum_of_part(thread const uint& part, thread const uint& row, thread const uint& dimension, constant Push& push, thread uint& first_row, thread uint& group_size, thread uint& head_kv, volatile device Out& v_3004)
 {
     uint param = row;
-    return v_2921.result[(push.out_at + ((((part * push.n_tokens) * push.n_head) + vector_of(param, push, first_row, group_size, head_kv)) * push.head_dim_v)) + dimension];
+    return v_3004.result[(push.out_at + ((((part * push.n_tokens) * push.n_head) + vector_of(param, push, first_row, group_size, head_kv)) * push.head_dim_v)) + dimension];
 }
 
 static inline __attribute__((always_inline))
-float put_together(thread const uint& vector, thread const uint& dimension, thread const uint& n_parts, constant Push& push, thread uint& first_row, thread uint& group_size, thread uint& head_kv, volatile device Out& v_2921, threadgroup float2 (&softmaxes)[_3018])
+float put_together(thread const uint& vector, thread const uint& dimension, thread const uint& n_parts, constant Push& push, thread uint& first_row, thread uint& group_size, thread uint& head_kv, volatile device Out& v_3004, threadgroup float2 (&softmaxes)[_3101])
 {
     uint param = 0u;
     uint param_1 = vector;
@@ -1649,7 +1691,7 @@ float put_together(thread const uint& vector, thread const uint& dimension, thre
     float weight_sum = 0.0;
     spvUnsafeArray<float2, 8> softmaxes_1;
     spvUnsafeArray<float, 8> sums;
-    float _3182;
+    float _3265;
     for (uint first_1 = 0u; first_1 < n_parts; first_1 += 8u)
     {
         for (uint i_2 = 0u; i_2 < 8u; i_2++)
@@ -1661,7 +1703,7 @@ float put_together(thread const uint& vector, thread const uint& dimension, thre
             uint param_6 = part;
             uint param_7 = vector;
             uint param_8 = dimension;
-            sums[i_2] = sum_of_part(param_6, param_7, param_8, push, first_row, group_size, head_kv, v_2921);
+            sums[i_2] = sum_of_part(param_6, param_7, param_8, push, first_row, group_size, head_kv, v_3004);
         }
         for (uint i_3 = 0u; i_3 < 8u; i_3++)
         {
@@ -1671,13 +1713,13 @@ float put_together(thread const uint& vector, thread const uint& dimension, thre
             }
             if (softmaxes_1[i_3].x == largest)
             {
-                _3182 = 1.0;
+                _3265 = 1.0;
             }
             else
             {
-                _3182 = exp(softmaxes_1[i_3].x - largest);
+                _3265 = exp(softmaxes_1[i_3].x - largest);
             }
-            float weight = _3182;
+            float weight = _3265;
             sum += (weight * sums[i_3]);
             weight_sum += (weight * softmaxes_1[i_3].y);
         }
@@ -1686,14 +1728,14 @@ float put_together(thread const uint& vector, thread const uint& dimension, thre
 }
 
 static inline __attribute__((always_inline))
-void merge(thread const uint& n_parts, constant Push& push, thread uint3& gl_LocalInvocationID, thread uint& first_row, thread uint3& gl_WorkGroupID, thread uint& group_size, thread uint& head_kv, device Merged& v_2903, volatile device Out& v_2921, volatile device Softmax& v_2957, threadgroup float2 (&softmaxes)[_3018], thread uint3& gl_NumWorkGroups, threadgroup uint& n_done_before, volatile device Done& v_3236)
+void merge(thread const uint& n_parts, constant Push& push, thread uint3& gl_LocalInvocationID, thread uint& first_row, thread uint3& gl_WorkGroupID, thread uint& group_size, thread uint& head_kv, device Merged& v_2986, volatile device Out& v_3004, volatile device Softmax& v_3040, threadgroup float2 (&softmaxes)[_3101], thread uint3& gl_NumWorkGroups, threadgroup uint& n_done_before, volatile device Done& v_3319)
 {
     threadgroup_barrier(mem_flags::mem_device);
     uint tile = (gl_WorkGroupID.y * gl_NumWorkGroups.x) + gl_WorkGroupID.x;
     if (gl_LocalInvocationID.x == 0u)
     {
-        uint _3239 = atomic_fetch_add_explicit((volatile device atomic_uint*)&v_3236.n_done[tile], 1u, memory_order_relaxed);
-        n_done_before = _3239;
+        uint _3322 = atomic_fetch_add_explicit((volatile device atomic_uint*)&v_3319.n_done[tile], 1u, memory_order_relaxed);
+        n_done_before = _3322;
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
     if ((n_done_before + 1u) < n_parts)
@@ -1703,7 +1745,7 @@ void merge(thread const uint& n_parts, constant Push& push, thread uint3& gl_Loc
     threadgroup_barrier(mem_flags::mem_device);
     if (gl_LocalInvocationID.x == 0u)
     {
-        v_3236.n_done[tile] = 0u;
+        v_3319.n_done[tile] = 0u;
     }
     for (uint i = gl_LocalInvocationID.x; i < (kValues * n_parts); i += 128u)
     {
@@ -1713,7 +1755,7 @@ void merge(thread const uint& n_parts, constant Push& push, thread uint3& gl_Loc
         if (exists(param, push, first_row, group_size))
         {
             uint param_1 = row;
-            softmaxes[(row * 32u) + part] = v_2957.softmax[(push.softmax_at + ((part * push.n_tokens) * push.n_head)) + vector_of(param_1, push, first_row, group_size, head_kv)];
+            softmaxes[(row * 32u) + part] = v_3040.softmax[(push.softmax_at + ((part * push.n_tokens) * push.n_head)) + vector_of(param_1, push, first_row, group_size, head_kv)];
         }
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
@@ -1730,24 +1772,24 @@ void merge(thread const uint& n_parts, constant Push& push, thread uint3& gl_Loc
         uint param_4 = row_1;
         uint param_5 = dimension;
         uint param_6 = n_parts;
-        v_2903.merged[(push.merged_at + (vector_of(param_3, push, first_row, group_size, head_kv) * push.head_dim_v)) + dimension] = put_together(param_4, param_5, param_6, push, first_row, group_size, head_kv, v_2921, softmaxes);
+        v_2986.merged[(push.merged_at + (vector_of(param_3, push, first_row, group_size, head_kv) * push.head_dim_v)) + dimension] = put_together(param_4, param_5, param_6, push, first_row, group_size, head_kv, v_3004, softmaxes);
     }
 }
 
-kernel void attention_compressed(const device KvWords& v_344 [[buffer(0)]], constant Push& push [[buffer(30)]], const device KvQuads& v_1442 [[buffer(1)]], const device PageTable& v_1989 [[buffer(2)]], const device Seq& v_1830 [[buffer(3)]], const device Pos& v_1870 [[buffer(4)]], const device Q& v_1919 [[buffer(5)]], volatile device Out& v_2921 [[buffer(6)]], volatile device Softmax& v_2957 [[buffer(7)]], const device First& v_1850 [[buffer(8)]], const device Constants& v_511 [[buffer(9)]], const device MainPages& v_1718 [[buffer(10)]], volatile device Done& v_3236 [[buffer(11)]], device Merged& v_2903 [[buffer(12)]], uint3 gl_LocalInvocationID [[thread_position_in_threadgroup]], uint gl_SubgroupID [[simdgroup_index_in_threadgroup]], uint gl_NumSubgroups [[simdgroups_per_threadgroup]], uint3 gl_WorkGroupID [[threadgroup_position_in_grid]], uint3 gl_NumWorkGroups [[threadgroups_per_grid]])
+kernel void attention_compressed(const device KvWords& v_352 [[buffer(0)]], constant Push& push [[buffer(30)]], const device KvQuads& v_1450 [[buffer(1)]], const device PageTable& v_1997 [[buffer(2)]], const device Seq& v_1838 [[buffer(3)]], const device Pos& v_1878 [[buffer(4)]], const device Q& v_1927 [[buffer(5)]], volatile device Out& v_3004 [[buffer(6)]], volatile device Softmax& v_3040 [[buffer(7)]], const device First& v_1858 [[buffer(8)]], const device Constants& v_519 [[buffer(9)]], const device MainPages& v_1726 [[buffer(10)]], volatile device Done& v_3319 [[buffer(11)]], device Merged& v_2986 [[buffer(12)]], uint3 gl_LocalInvocationID [[thread_position_in_threadgroup]], uint gl_SubgroupID [[simdgroup_index_in_threadgroup]], uint gl_NumSubgroups [[simdgroups_per_threadgroup]], uint3 gl_WorkGroupID [[threadgroup_position_in_grid]], uint3 gl_NumWorkGroups [[threadgroups_per_grid]])
 {
     threadgroup float v_levels[kVLevels];
-    threadgroup float residual_signs[_539];
+    threadgroup float residual_signs[_547];
     threadgroup float k_levels[kKLevels];
-    threadgroup float reduced[_1585];
-    threadgroup float4 q_tile[_1940];
+    threadgroup float reduced[_1593];
+    threadgroup float4 q_tile[_1948];
     threadgroup int first_seen[kValues];
     threadgroup int last_seen[kValues];
     threadgroup uint v_rows[128];
     threadgroup float largest[kValues];
     threadgroup float shrink[kValues];
-    threadgroup float4 weights[_2343];
-    threadgroup float2 softmaxes[_3018];
+    threadgroup float4 weights[_2351];
+    threadgroup float2 softmaxes[_3101];
     threadgroup uint n_done_before;
     threadgroup short are_damaged;
     uint head_kv = gl_WorkGroupID.y;
@@ -1757,20 +1799,21 @@ kernel void attention_compressed(const device KvWords& v_344 [[buffer(0)]], cons
     uint part = gl_WorkGroupID.z;
     uint key_row;
     spvUnsafeArray<float, kValues> weight_sum;
-    spvUnsafeArray<float2, _2323> value_sum;
+    spvUnsafeArray<float2, _2331> value_sum;
     spvUnsafeArray<uint, kPairsOfLane> damaged;
+    spvUnsafeArray<float2, kValuesAtOnce> first_values;
     bool is_careful;
     bool is_only_part;
-    uint _3632;
+    uint _3716;
     if (kMerges)
     {
-        _3632 = parts_of_tile(push, first_row, group_size, v_1718, v_1830, v_1870);
+        _3716 = parts_of_tile(push, first_row, group_size, v_1726, v_1838, v_1878);
     }
     else
     {
-        _3632 = push.n_parts;
+        _3716 = push.n_parts;
     }
-    uint n_parts = _3632;
+    uint n_parts = _3716;
     if (part >= n_parts)
     {
         return;
@@ -1784,28 +1827,28 @@ kernel void attention_compressed(const device KvWords& v_344 [[buffer(0)]], cons
     {
         are_damaged = short(false);
     }
-    load_q_tile(push, gl_LocalInvocationID, first_row, group_size, head_kv, v_1919, q_tile);
-    load_levels(gl_LocalInvocationID, v_levels, v_511, residual_signs, k_levels);
+    load_q_tile(push, gl_LocalInvocationID, first_row, group_size, head_kv, v_1927, q_tile);
+    load_levels(gl_LocalInvocationID, v_levels, v_519, residual_signs, k_levels);
     is_careful = false;
     for (;;)
     {
         uint param = part;
-        sum_up(param, v_344, push, gl_LocalInvocationID, v_levels, residual_signs, k_levels, v_1442, reduced, gl_SubgroupID, gl_NumSubgroups, first_row, group_size, head_kv, v_1718, v_1830, v_1850, v_1870, q_tile, first_seen, last_seen, v_1989, key_row, v_rows, largest, shrink, weight_sum, value_sum, weights, damaged, is_careful);
+        sum_up(param, v_352, push, gl_LocalInvocationID, v_levels, residual_signs, k_levels, v_1450, reduced, gl_SubgroupID, gl_NumSubgroups, first_row, group_size, head_kv, v_1726, v_1838, v_1858, v_1878, q_tile, first_seen, last_seen, v_1997, key_row, v_rows, largest, shrink, weight_sum, value_sum, weights, damaged, first_values, is_careful);
         note_damage(value_sum, are_damaged);
         spvUnsafeArray<float, kValues> param_1;
         param_1 = weight_sum;
         bool param_2 = true;
         reduce(param_1, param_2, reduced, gl_SubgroupID);
-        bool _3686;
+        bool _3770;
         if (!is_careful)
         {
-            _3686 = !bool(are_damaged);
+            _3770 = !bool(are_damaged);
         }
         else
         {
-            _3686 = is_careful;
+            _3770 = is_careful;
         }
-        if (_3686)
+        if (_3770)
         {
             break;
         }
@@ -1813,11 +1856,11 @@ kernel void attention_compressed(const device KvWords& v_344 [[buffer(0)]], cons
         continue;
     }
     uint param_3 = part;
-    store(param_3, push, gl_LocalInvocationID, reduced, gl_NumSubgroups, first_row, group_size, head_kv, largest, value_sum, weights, damaged, is_only_part, v_2903, v_2921, v_2957);
+    store(param_3, push, gl_LocalInvocationID, reduced, gl_NumSubgroups, first_row, group_size, head_kv, largest, value_sum, weights, damaged, is_only_part, v_2986, v_3004, v_3040);
     if (kMerges && (!is_only_part))
     {
         uint param_4 = n_parts;
-        merge(param_4, push, gl_LocalInvocationID, first_row, gl_WorkGroupID, group_size, head_kv, v_2903, v_2921, v_2957, softmaxes, gl_NumWorkGroups, n_done_before, v_3236);
+        merge(param_4, push, gl_LocalInvocationID, first_row, gl_WorkGroupID, group_size, head_kv, v_2986, v_3004, v_3040, softmaxes, gl_NumWorkGroups, n_done_before, v_3319);
     }
 }
 

@@ -143,7 +143,7 @@ struct KvWords
 
 constant bool kWholeQuads_tmp [[function_constant(5)]];
 constant bool kWholeQuads = is_function_constant_defined(kWholeQuads_tmp) ? kWholeQuads_tmp : false;
-constant bool _501 = (!kWholeQuads);
+constant bool _509 = (!kWholeQuads);
 
 struct Push
 {
@@ -194,19 +194,19 @@ struct Constants
 #define SPIRV_CROSS_CONSTANT_ID_8 false
 #endif
 constant bool kHasResidual = SPIRV_CROSS_CONSTANT_ID_8;
-constant int _635 = kHasResidual ? 128 : 1;
+constant int _643 = kHasResidual ? 128 : 1;
 #ifndef SPIRV_CROSS_CONSTANT_ID_6
 #define SPIRV_CROSS_CONSTANT_ID_6 1u
 #endif
 constant uint kKLevels = SPIRV_CROSS_CONSTANT_ID_6;
-constant bool _789 = (!kWholeQuads);
+constant bool _797 = (!kWholeQuads);
 
 struct KvQuads
 {
     uint4 kv_quads[1];
 };
 
-constant uint _1003 = (32u * kKey);
+constant uint _1011 = (32u * kKey);
 
 struct Seq
 {
@@ -233,8 +233,8 @@ constant uint kKDims = (kKPieces * 16u);
 #endif
 constant uint kVPairs = SPIRV_CROSS_CONSTANT_ID_4;
 constant uint kVDims = (2u * kVPairs);
-constant uint _1147 = (kKDims + kVDims);
-constant uint _1766 = (32u * kTeamValues);
+constant uint _1155 = (kKDims + kVDims);
+constant uint _1774 = (32u * kTeamValues);
 constant uint kPairs_tmp [[function_constant(14)]];
 constant uint kPairs = is_function_constant_defined(kPairs_tmp) ? kPairs_tmp : 0u;
 constant uint kAStride_tmp [[function_constant(15)]];
@@ -263,48 +263,48 @@ struct KNorm
     float k_norm[1];
 };
 
-constant uint _2002 = (kKDims + 64u);
-constant uint _2003 = (_2002 - 1u);
-constant uint kDimsOfLane = (_2003 / 64u);
-constant uint _2005 = (kTeamValues * kDimsOfLane);
-constant uint _2044 = (kTeamValues * kDimsOfLane);
-constant uint _2080 = (kVDims + 128u);
-constant uint _2081 = (_2080 - 1u);
-constant uint kValueDimsOfLane = (_2081 / 128u);
-constant uint _2136 = (kKey * kKPieces);
-constant uint _2137 = (_2136 * 4u);
-constant uint _2190 = (kTeamValues * kDimsOfLane);
+constant uint _2010 = (kKDims + 64u);
+constant uint _2011 = (_2010 - 1u);
+constant uint kDimsOfLane = (_2011 / 64u);
+constant uint _2013 = (kTeamValues * kDimsOfLane);
+constant uint _2052 = (kTeamValues * kDimsOfLane);
+constant uint _2088 = (kVDims + 128u);
+constant uint _2089 = (_2088 - 1u);
+constant uint kValueDimsOfLane = (_2089 / 128u);
+constant uint _2144 = (kKey * kKPieces);
+constant uint _2145 = (_2144 * 4u);
+constant uint _2198 = (kTeamValues * kDimsOfLane);
 
 struct PageTable
 {
     int page_table[1];
 };
 
-constant bool _2505 = (kKFormat == kVFormat);
-constant bool _2558 = (kHasQNorm || kHasKNorm);
+constant bool _2513 = (kKFormat == kVFormat);
+constant bool _2566 = (kHasQNorm || kHasKNorm);
 #ifndef SPIRV_CROSS_CONSTANT_ID_11
 #define SPIRV_CROSS_CONSTANT_ID_11 1u
 #endif
 constant uint kPiecesAtOnce = SPIRV_CROSS_CONSTANT_ID_11;
-constant uint _2782 = (kKPieces - 1u);
-constant uint _2995 = (kVPairs + 128u);
-constant uint _2996 = (_2995 - 1u);
-constant uint kPairsOfLane = (_2996 / 128u);
-constant uint _2999 = (kKey * kPairsOfLane);
-constant uint _3017 = (128u * kKey);
-constant uint _3018 = (_3017 / 2u);
-constant uint _3019 = (_3018 * 2u);
-constant bool _3151 = (kVPairs < 128u);
-constant uint kPairsAtOnce = _3151 ? kVPairs : 128u;
-constant uint kStride = (128u / kPairsAtOnce);
-constant uint _3154 = (kStride * kPairsAtOnce);
+constant uint _2790 = (kKPieces - 1u);
+constant uint _3003 = (kVPairs + 128u);
+constant uint _3004 = (_3003 - 1u);
+constant uint kPairsOfLane = (_3004 / 128u);
+constant uint _3007 = (kKey * kPairsOfLane);
+constant uint _3025 = (128u * kKey);
+constant uint _3026 = (_3025 / 2u);
+constant uint _3027 = (_3026 * 2u);
+constant bool _3172 = (kVPairs < 128u);
+constant uint kPairsAtOnce = _3172 ? kVPairs : 128u;
 #ifndef SPIRV_CROSS_CONSTANT_ID_9
 #define SPIRV_CROSS_CONSTANT_ID_9 8u
 #endif
 constant uint kValuesAtOnce = SPIRV_CROSS_CONSTANT_ID_9;
-constant uint _3295 = (kValuesAtOnce * kStride);
+constant uint kStride = (128u / kPairsAtOnce);
+constant uint _3212 = (kStride * kPairsAtOnce);
+constant uint _3365 = (kValuesAtOnce * kStride);
 constant uint n = (kPairsAtOnce * 2u);
-constant uint _3489 = (kKey * n);
+constant uint _3574 = (kKey * n);
 
 struct Merged
 {
@@ -325,22 +325,22 @@ struct Softmax
 #define SPIRV_CROSS_CONSTANT_ID_10 false
 #endif
 constant bool kMerges = SPIRV_CROSS_CONSTANT_ID_10;
-constant uint _3694 = (kKey * 32u);
-constant uint _3695 = kMerges ? _3694 : 1u;
+constant uint _3779 = (kKey * 32u);
+constant uint _3780 = kMerges ? _3779 : 1u;
 
 struct Done
 {
     uint n_done[1];
 };
 
-constant uint _4130 = (kKey * kPairsOfLane);
+constant uint _4215 = (kKey * kPairsOfLane);
 constant uint3 gl_WorkGroupSize [[maybe_unused]] = uint3(128u, 1u, 1u);
 
 static inline __attribute__((always_inline))
-void find_rows(constant Push& push, thread uint& own_sequence, const device Seq& v_1073, thread int& own_position, const device Pos& v_1086)
+void find_rows(constant Push& push, thread uint& own_sequence, const device Seq& v_1081, thread int& own_position, const device Pos& v_1094)
 {
-    own_sequence = uint(v_1073.seqs[push.seq_at]);
-    own_position = v_1086.positions[push.pos_at];
+    own_sequence = uint(v_1081.seqs[push.seq_at]);
+    own_position = v_1094.positions[push.pos_at];
 }
 
 static inline __attribute__((always_inline))
@@ -364,28 +364,28 @@ bool exists(thread const uint& row, thread uint& group_size)
 static inline __attribute__((always_inline))
 bool is_there(thread const uint& head, thread uint& group_size)
 {
-    bool _1861 = head == kKey;
-    bool _1873;
-    if (!_1861)
+    bool _1869 = head == kKey;
+    bool _1881;
+    if (!_1869)
     {
-        bool _1866 = head < kKey;
-        bool _1872;
-        if (_1866)
+        bool _1874 = head < kKey;
+        bool _1880;
+        if (_1874)
         {
             uint param = head;
-            _1872 = exists(param, group_size);
+            _1880 = exists(param, group_size);
         }
         else
         {
-            _1872 = _1866;
+            _1880 = _1874;
         }
-        _1873 = _1872;
+        _1881 = _1880;
     }
     else
     {
-        _1873 = _1861;
+        _1881 = _1869;
     }
-    return _1873;
+    return _1881;
 }
 
 static inline __attribute__((always_inline))
@@ -395,100 +395,100 @@ uint n_items(constant Push& push)
 }
 
 static inline __attribute__((always_inline))
-Item load_item(thread const uint& i, constant Push& push, const device Q& v_1918, const device QNorm& v_1945, const device KNorm& v_1970)
+Item load_item(thread const uint& i, constant Push& push, const device Q& v_1926, const device QNorm& v_1953, const device KNorm& v_1978)
 {
     bool is_pair = i < kPairs;
-    uint _1887;
+    uint _1895;
     if (is_pair)
     {
-        _1887 = i * kAStride;
+        _1895 = i * kAStride;
     }
     else
     {
-        _1887 = kPairs + i;
+        _1895 = kPairs + i;
     }
     Item item;
-    item.a = _1887;
-    uint _1899;
+    item.a = _1895;
+    uint _1907;
     if (is_pair)
     {
-        _1899 = item.a + kBOffset;
+        _1907 = item.a + kBOffset;
     }
     else
     {
-        _1899 = item.a;
+        _1907 = item.a;
     }
-    item.b = _1899;
-    float2 _1912;
+    item.b = _1907;
+    float2 _1920;
     if (is_pair)
     {
-        _1912 = float2(v_1918.q[push.angles_at + i], v_1918.q[(push.angles_at + kPairs) + i]);
+        _1920 = float2(v_1926.q[push.angles_at + i], v_1926.q[(push.angles_at + kPairs) + i]);
     }
     else
     {
-        _1912 = float2(1.0, 0.0);
+        _1920 = float2(1.0, 0.0);
     }
-    item.angle = _1912;
+    item.angle = _1920;
     if (kHasQNorm)
     {
-        item.q_norm = float2(v_1945.q_norm[push.q_norm_at + item.a], v_1945.q_norm[push.q_norm_at + item.b]);
+        item.q_norm = float2(v_1953.q_norm[push.q_norm_at + item.a], v_1953.q_norm[push.q_norm_at + item.b]);
     }
     if (kHasKNorm)
     {
-        item.k_norm = float2(v_1970.k_norm[push.k_norm_at + item.a], v_1970.k_norm[push.k_norm_at + item.b]);
+        item.k_norm = float2(v_1978.k_norm[push.k_norm_at + item.a], v_1978.k_norm[push.k_norm_at + item.b]);
     }
     return item;
 }
 
 static inline __attribute__((always_inline))
-void ask_for_heads(constant Push& push, thread uint3& gl_LocalInvocationID, thread uint& head_kv, thread uint& group_size, const device Q& v_1918, const device QNorm& v_1945, const device KNorm& v_1970, thread spvUnsafeArray<float, _2044>& asked_heads, thread spvUnsafeArray<float, kValueDimsOfLane>& asked_value, thread Item& first_item)
+void ask_for_heads(constant Push& push, thread uint3& gl_LocalInvocationID, thread uint& head_kv, thread uint& group_size, const device Q& v_1926, const device QNorm& v_1953, const device KNorm& v_1978, thread spvUnsafeArray<float, _2052>& asked_heads, thread spvUnsafeArray<float, kValueDimsOfLane>& asked_value, thread Item& first_item)
 {
     uint lane = gl_LocalInvocationID.x % 64u;
-    uint _2021;
-    float _2059;
-    for (uint i = 0u; i < _2005; i++)
+    uint _2029;
+    float _2067;
+    for (uint i = 0u; i < _2013; i++)
     {
         uint param = i / kDimsOfLane;
         uint head = head_of_team(param, gl_LocalInvocationID);
         uint d = lane + ((i % kDimsOfLane) * 64u);
         if (head == kKey)
         {
-            _2021 = push.k_at + (head_kv * push.head_dim_k);
+            _2029 = push.k_at + (head_kv * push.head_dim_k);
         }
         else
         {
             uint param_1 = head;
-            _2021 = push.q_at + (vector_of(param_1, head_kv, group_size) * push.head_dim_k);
+            _2029 = push.q_at + (vector_of(param_1, head_kv, group_size) * push.head_dim_k);
         }
-        uint first = _2021;
+        uint first = _2029;
         uint param_2 = head;
-        bool _2051 = is_there(param_2, group_size);
-        bool _2058;
-        if (_2051)
+        bool _2059 = is_there(param_2, group_size);
+        bool _2066;
+        if (_2059)
         {
-            _2058 = d < push.head_dim_k;
+            _2066 = d < push.head_dim_k;
         }
         else
         {
-            _2058 = _2051;
+            _2066 = _2059;
         }
-        if (_2058)
+        if (_2066)
         {
-            _2059 = v_1918.q[first + d];
+            _2067 = v_1926.q[first + d];
         }
         else
         {
-            _2059 = 0.0;
+            _2067 = 0.0;
         }
-        asked_heads[i] = _2059;
+        asked_heads[i] = _2067;
     }
     for (uint i_1 = 0u; i_1 < kValueDimsOfLane; i_1++)
     {
         uint d_1 = gl_LocalInvocationID.x + (i_1 * 128u);
-        asked_value[i_1] = v_1918.q[(push.v_at + (head_kv * push.head_dim_v)) + min(d_1, (push.head_dim_v - 1u))];
+        asked_value[i_1] = v_1926.q[(push.v_at + (head_kv * push.head_dim_v)) + min(d_1, (push.head_dim_v - 1u))];
     }
     uint param_3 = min(lane, (n_items(push) - 1u));
-    first_item = load_item(param_3, push, v_1918, v_1945, v_1970);
+    first_item = load_item(param_3, push, v_1926, v_1953, v_1978);
 }
 
 static inline __attribute__((always_inline))
@@ -522,16 +522,16 @@ uint part_positions(thread const uint& n_1, constant Push& push)
     {
         return 2147483647u;
     }
-    uint _4038;
+    uint _4123;
     if (n_1 <= 1u)
     {
-        _4038 = 1u;
+        _4123 = 1u;
     }
     else
     {
-        _4038 = 2u << uint(int(spvFindUMSB(n_1 - 1u)));
+        _4123 = 2u << uint(int(spvFindUMSB(n_1 - 1u)));
     }
-    return max(128u, (_4038 / 32u));
+    return max(128u, (_4123 / 32u));
 }
 
 static inline __attribute__((always_inline))
@@ -539,8 +539,8 @@ uint parts_of_tile(constant Push& push, thread uint& own_sequence, thread int& o
 {
     uint n_parts = 1u;
     uint param = 0u;
-    uint _4087 = token_of(param);
-    for (uint token = _4087; token <= last_token_of_tile(); token++)
+    uint _4172 = token_of(param);
+    for (uint token = _4172; token <= last_token_of_tile(); token++)
     {
         uint param_1 = token;
         uint param_2 = seq_of(param_1, own_sequence);
@@ -553,18 +553,18 @@ uint parts_of_tile(constant Push& push, thread uint& own_sequence, thread int& o
 }
 
 static inline __attribute__((always_inline))
-uint first_of(thread const uint& seq, thread const uint& token, constant Push& push, const device First& v_1128)
+uint first_of(thread const uint& seq, thread const uint& token, constant Push& push, const device First& v_1136)
 {
-    uint _1122;
+    uint _1130;
     if (push.has_first > 0u)
     {
-        _1122 = uint(v_1128.firsts[push.first_at]);
+        _1130 = uint(v_1136.firsts[push.first_at]);
     }
     else
     {
-        _1122 = 0u;
+        _1130 = 0u;
     }
-    return _1122;
+    return _1130;
 }
 
 static inline __attribute__((always_inline))
@@ -573,16 +573,16 @@ uint2 seen_positions(thread const uint& part, thread const uint& n_keys, thread 
     uint param = n_keys;
     uint n_positions = part_positions(param, push);
     uint first = part * n_positions;
-    uint _4063;
+    uint _4148;
     if (first_position > first)
     {
-        _4063 = ((first_position - first) / 128u) * 128u;
+        _4148 = ((first_position - first) / 128u) * 128u;
     }
     else
     {
-        _4063 = 0u;
+        _4148 = 0u;
     }
-    uint left_out = _4063;
+    uint left_out = _4148;
     return uint2(first + left_out, min(n_keys, (first + n_positions)));
 }
 
@@ -593,7 +593,7 @@ uint page_of(thread const uint& seq, thread const uint& key, constant Push& push
 }
 
 static inline __attribute__((always_inline))
-void find_block(thread const uint& seq, thread const uint& first, thread const uint& end, constant Push& push, thread uint3& gl_LocalInvocationID, thread uint& head_kv, const device PageTable& v_2373, thread uint& key_row, threadgroup uint (&v_rows)[128])
+void find_block(thread const uint& seq, thread const uint& first, thread const uint& end, constant Push& push, thread uint3& gl_LocalInvocationID, thread uint& head_kv, const device PageTable& v_2381, thread uint& key_row, threadgroup uint (&v_rows)[128])
 {
     uint position = first + gl_LocalInvocationID.x;
     if (position >= end)
@@ -602,7 +602,7 @@ void find_block(thread const uint& seq, thread const uint& first, thread const u
     }
     uint param = seq;
     uint param_1 = position;
-    uint page = uint(v_2373.page_table[(push.page_table_at + (seq * push.max_pages)) + page_of(param, param_1, push)]);
+    uint page = uint(v_2381.page_table[(push.page_table_at + (seq * push.max_pages)) + page_of(param, param_1, push)]);
     uint keys = push.kv_at + (page * push.page_bytes);
     uint values = keys + ((push.n_head_kv * push.page_tokens) * push.k_row_bytes);
     uint slot = (head_kv * push.page_tokens) + (position % push.page_tokens);
@@ -619,7 +619,7 @@ float added_square(thread const float& sum, thread const float& value)
 }
 
 static inline __attribute__((always_inline))
-void put(thread const uint& head, thread const uint& d, thread const float& value, threadgroup uint (&head_bits)[_1147], threadgroup float4 (&q_tile)[_2137])
+void put(thread const uint& head, thread const uint& d, thread const float& value, threadgroup uint (&head_bits)[_1155], threadgroup float4 (&q_tile)[_2145])
 {
     uint i = (head * kKDims) + d;
     if (head == kKey)
@@ -633,7 +633,7 @@ void put(thread const uint& head, thread const uint& d, thread const float& valu
 }
 
 static inline __attribute__((always_inline))
-void add_up(thread const spvUnsafeArray<float, kTeamValues>& values, thread const uint& n_values, thread const uint& n_lanes, thread uint& gl_SubgroupID, threadgroup float (&team_reduced)[_1766])
+void add_up(thread const spvUnsafeArray<float, kTeamValues>& values, thread const uint& n_values, thread const uint& n_lanes, thread uint& gl_SubgroupID, threadgroup float (&team_reduced)[_1774])
 {
     spvUnsafeArray<float, kTeamValues> results;
     for (uint i = 0u; i < kTeamValues; i++)
@@ -643,8 +643,8 @@ void add_up(thread const spvUnsafeArray<float, kTeamValues>& values, thread cons
             results[i] = simd_sum(values[i]);
         }
     }
-    bool _1750 = simd_is_first();
-    if (_1750)
+    bool _1758 = simd_is_first();
+    if (_1758)
     {
         for (uint i_1 = 0u; i_1 < kTeamValues; i_1++)
         {
@@ -658,14 +658,14 @@ void add_up(thread const spvUnsafeArray<float, kTeamValues>& values, thread cons
 }
 
 static inline __attribute__((always_inline))
-void take_heads(thread uint3& gl_LocalInvocationID, thread uint& gl_SubgroupID, thread uint& group_size, threadgroup uint (&head_bits)[_1147], threadgroup float (&team_reduced)[_1766], thread spvUnsafeArray<float, _2044>& asked_heads, thread spvUnsafeArray<float, kValueDimsOfLane>& asked_value, threadgroup float4 (&q_tile)[_2137])
+void take_heads(thread uint3& gl_LocalInvocationID, thread uint& gl_SubgroupID, thread uint& group_size, threadgroup uint (&head_bits)[_1155], threadgroup float (&team_reduced)[_1774], thread spvUnsafeArray<float, _2052>& asked_heads, thread spvUnsafeArray<float, kValueDimsOfLane>& asked_value, threadgroup float4 (&q_tile)[_2145])
 {
     spvUnsafeArray<float, kTeamValues> sums;
     for (uint i = 0u; i < kTeamValues; i++)
     {
         sums[i] = 0.0;
     }
-    for (uint i_1 = 0u; i_1 < _2190; i_1++)
+    for (uint i_1 = 0u; i_1 < _2198; i_1++)
     {
         uint param = i_1 / kDimsOfLane;
         uint head = head_of_team(param, gl_LocalInvocationID);
@@ -698,7 +698,7 @@ void take_heads(thread uint3& gl_LocalInvocationID, thread uint& gl_SubgroupID, 
 }
 
 static inline __attribute__((always_inline))
-float sum_of_team(thread const uint& team, thread const uint& i, thread const uint& n_lanes, thread uint& gl_NumSubgroups, threadgroup float (&team_reduced)[_1766])
+float sum_of_team(thread const uint& team, thread const uint& i, thread const uint& n_lanes, thread uint& gl_NumSubgroups, threadgroup float (&team_reduced)[_1774])
 {
     uint n_parts = (gl_NumSubgroups * n_lanes) / 128u;
     float sum = 0.0;
@@ -727,19 +727,19 @@ float norm_scale(thread const float& sum_of_squares, thread const uint& n_1, thr
 }
 
 static inline __attribute__((always_inline))
-float waiting(thread const uint& head, thread const uint& d, threadgroup uint (&head_bits)[_1147], threadgroup float4 (&q_tile)[_2137])
+float waiting(thread const uint& head, thread const uint& d, threadgroup uint (&head_bits)[_1155], threadgroup float4 (&q_tile)[_2145])
 {
     uint i = (head * kKDims) + d;
-    float _2128;
+    float _2136;
     if (head == kKey)
     {
-        _2128 = as_type<float>(head_bits[d]);
+        _2136 = as_type<float>(head_bits[d]);
     }
     else
     {
-        _2128 = ((threadgroup float*)&q_tile[i / 4u])[i % 4u];
+        _2136 = ((threadgroup float*)&q_tile[i / 4u])[i % 4u];
     }
-    return _2128;
+    return _2136;
 }
 
 static inline __attribute__((always_inline))
@@ -758,7 +758,7 @@ float2 turned(thread const float2& pair, thread const float2& angle)
 }
 
 static inline __attribute__((always_inline))
-void turn(thread const uint& head, thread const float& scale, thread const Item& item, constant Push& push, threadgroup uint (&head_bits)[_1147], threadgroup float4 (&q_tile)[_2137])
+void turn(thread const uint& head, thread const float& scale, thread const Item& item, constant Push& push, threadgroup uint (&head_bits)[_1155], threadgroup float4 (&q_tile)[_2145])
 {
     uint param = head;
     uint param_1 = item.a;
@@ -768,16 +768,16 @@ void turn(thread const uint& head, thread const float& scale, thread const Item&
     bool has_norm = (head == kKey) ? kHasKNorm : kHasQNorm;
     if (has_norm)
     {
-        float2 _2293;
+        float2 _2301;
         if (head == kKey)
         {
-            _2293 = item.k_norm;
+            _2301 = item.k_norm;
         }
         else
         {
-            _2293 = item.q_norm;
+            _2301 = item.q_norm;
         }
-        float2 weight = _2293;
+        float2 weight = _2301;
         float param_4 = pair.x;
         float param_5 = scale;
         float param_6 = weight.x;
@@ -812,20 +812,20 @@ void turn(thread const uint& head, thread const float& scale, thread const Item&
 static inline __attribute__((always_inline))
 uint unit_elements(thread const uint& format)
 {
-    int _1413;
+    int _1421;
     if (format == 0u)
     {
-        _1413 = 1;
+        _1421 = 1;
     }
     else
     {
-        _1413 = (format == 3u) ? 32 : 2;
+        _1421 = (format == 3u) ? 32 : 2;
     }
-    return uint(_1413);
+    return uint(_1421);
 }
 
 static inline __attribute__((always_inline))
-uint value_bits(thread const uint& i, threadgroup uint (&head_bits)[_1147], thread uint& first_bits)
+uint value_bits(thread const uint& i, threadgroup uint (&head_bits)[_1155], thread uint& first_bits)
 {
     return head_bits[first_bits + i];
 }
@@ -870,35 +870,35 @@ uint q8_0_step(thread const uint& largest)
     {
         return 2143289344u;
     }
-    uint _1357;
+    uint _1365;
     if (largest < 8388608u)
     {
-        _1357 = 0u;
+        _1365 = 0u;
     }
     else
     {
         uint param = largest;
         uint param_1 = 1123942400u;
-        _1357 = divide(param, param_1);
+        _1365 = divide(param, param_1);
     }
-    return _1357;
+    return _1365;
 }
 
 static inline __attribute__((always_inline))
 float q8_0_inverse(thread const uint& _step)
 {
-    float _1371;
+    float _1379;
     if (_step == 0u)
     {
-        _1371 = 0.0;
+        _1379 = 0.0;
     }
     else
     {
         uint param = 1065353216u;
         uint param_1 = _step;
-        _1371 = as_type<float>(divide(param, param_1));
+        _1379 = as_type<float>(divide(param, param_1));
     }
-    return _1371;
+    return _1379;
 }
 
 static inline __attribute__((always_inline))
@@ -933,28 +933,28 @@ uint q8_0_code(thread const float& value, thread const float& _inverse)
     float scaled = spvFMul(value, _inverse);
     float moved = spvFAdd(abs(scaled), 0.4999999701976776123046875);
     int code = int(moved);
-    int _1398;
+    int _1406;
     if (scaled < 0.0)
     {
-        _1398 = -code;
+        _1406 = -code;
     }
     else
     {
-        _1398 = code;
+        _1406 = code;
     }
-    return uint(_1398 & 255);
+    return uint(_1406 & 255);
 }
 
 static inline __attribute__((always_inline))
-void store_half(thread const uint& at, thread const uint& bits, device KvWords& v_441)
+void store_half(thread const uint& at, thread const uint& bits, device KvWords& v_449)
 {
     uint shift = (at & 1u) * 16u;
-    uint _1170 = atomic_fetch_and_explicit((device atomic_uint*)&v_441.kv_words[at >> uint(1)], ~(65535u << shift), memory_order_relaxed);
-    uint _1177 = atomic_fetch_or_explicit((device atomic_uint*)&v_441.kv_words[at >> uint(1)], bits << shift, memory_order_relaxed);
+    uint _1178 = atomic_fetch_and_explicit((device atomic_uint*)&v_449.kv_words[at >> uint(1)], ~(65535u << shift), memory_order_relaxed);
+    uint _1185 = atomic_fetch_or_explicit((device atomic_uint*)&v_449.kv_words[at >> uint(1)], bits << shift, memory_order_relaxed);
 }
 
 static inline __attribute__((always_inline))
-void write_q8_0(thread const uint& from, thread const uint& at, device KvWords& v_441, threadgroup uint (&head_bits)[_1147], thread uint& first_bits)
+void write_q8_0(thread const uint& from, thread const uint& at, device KvWords& v_449, threadgroup uint (&head_bits)[_1155], thread uint& first_bits)
 {
     uint largest = 0u;
     for (uint i = 0u; i < 32u; i++)
@@ -981,21 +981,21 @@ void write_q8_0(thread const uint& from, thread const uint& at, device KvWords& 
         halves[1u + i_1] = low | (q8_0_code(param_8, param_9) << uint(8));
     }
     uint first = at & 1u;
-    uint _1505;
+    uint _1513;
     if (first == 1u)
     {
-        _1505 = at;
+        _1513 = at;
     }
     else
     {
-        _1505 = at + 16u;
+        _1513 = at + 16u;
     }
-    uint param_10 = _1505;
+    uint param_10 = _1513;
     uint param_11 = halves[(first == 1u) ? 0 : 16];
-    store_half(param_10, param_11, v_441);
+    store_half(param_10, param_11, v_449);
     for (uint i_2 = 0u; i_2 < 8u; i_2++)
     {
-        v_441.kv_words[((at + first) >> uint(1)) + i_2] = halves[first + (2u * i_2)] | (halves[(first + (2u * i_2)) + 1u] << uint(16));
+        v_449.kv_words[((at + first) >> uint(1)) + i_2] = halves[first + (2u * i_2)] | (halves[(first + (2u * i_2)) + 1u] << uint(16));
     }
 }
 
@@ -1010,12 +1010,12 @@ uint bf16_bits(thread const uint& bits)
 }
 
 static inline __attribute__((always_inline))
-void write_unit(thread const uint& format, thread const uint& unit, thread const uint& head_dim, thread const uint& at, device KvWords& v_441, threadgroup uint (&head_bits)[_1147], thread uint& first_bits)
+void write_unit(thread const uint& format, thread const uint& unit, thread const uint& head_dim, thread const uint& at, device KvWords& v_449, threadgroup uint (&head_bits)[_1155], thread uint& first_bits)
 {
     if (format == 0u)
     {
         uint param = unit;
-        v_441.kv_words[(at >> uint(1)) + unit] = value_bits(param, head_bits, first_bits);
+        v_449.kv_words[(at >> uint(1)) + unit] = value_bits(param, head_bits, first_bits);
     }
     else
     {
@@ -1023,72 +1023,72 @@ void write_unit(thread const uint& format, thread const uint& unit, thread const
         {
             uint param_1 = 32u * unit;
             uint param_2 = at + (17u * unit);
-            write_q8_0(param_1, param_2, v_441, head_bits, first_bits);
+            write_q8_0(param_1, param_2, v_449, head_bits, first_bits);
         }
         else
         {
             uint element = 2u * unit;
             uint param_3 = element;
             uint a = value_bits(param_3, head_bits, first_bits);
-            uint _1590;
+            uint _1598;
             if (format == 1u)
             {
                 uint param_4 = a;
-                _1590 = f16_bits(param_4);
+                _1598 = f16_bits(param_4);
             }
             else
             {
                 uint param_5 = a;
-                _1590 = bf16_bits(param_5);
+                _1598 = bf16_bits(param_5);
             }
-            uint first = _1590;
+            uint first = _1598;
             bool is_pair = (element + 1u) < head_dim;
-            uint _1608;
+            uint _1616;
             if (is_pair)
             {
                 uint param_6 = element + 1u;
-                _1608 = value_bits(param_6, head_bits, first_bits);
+                _1616 = value_bits(param_6, head_bits, first_bits);
             }
             else
             {
-                _1608 = 0u;
+                _1616 = 0u;
             }
-            uint b = _1608;
-            uint _1620;
+            uint b = _1616;
+            uint _1628;
             if (format == 1u)
             {
                 uint param_7 = b;
-                _1620 = f16_bits(param_7);
+                _1628 = f16_bits(param_7);
             }
             else
             {
                 uint param_8 = b;
-                _1620 = bf16_bits(param_8);
+                _1628 = bf16_bits(param_8);
             }
-            uint second = _1620;
-            bool _1637;
+            uint second = _1628;
+            bool _1645;
             if (is_pair)
             {
-                _1637 = (at & 1u) == 0u;
+                _1645 = (at & 1u) == 0u;
             }
             else
             {
-                _1637 = is_pair;
+                _1645 = is_pair;
             }
-            if (_1637)
+            if (_1645)
             {
-                v_441.kv_words[(at >> uint(1)) + unit] = first | (second << uint(16));
+                v_449.kv_words[(at >> uint(1)) + unit] = first | (second << uint(16));
             }
             else
             {
                 uint param_9 = at + element;
                 uint param_10 = first;
-                store_half(param_9, param_10, v_441);
+                store_half(param_9, param_10, v_449);
                 if (is_pair)
                 {
                     uint param_11 = (at + element) + 1u;
                     uint param_12 = second;
-                    store_half(param_11, param_12, v_441);
+                    store_half(param_11, param_12, v_449);
                 }
             }
         }
@@ -1096,11 +1096,11 @@ void write_unit(thread const uint& format, thread const uint& unit, thread const
 }
 
 static inline __attribute__((always_inline))
-void write_key_and_value(device KvWords& v_441, constant Push& push, thread uint3& gl_LocalInvocationID, thread uint& own_sequence, thread int& own_position, thread uint& head_kv, threadgroup uint (&head_bits)[_1147], thread uint& first_bits, const device PageTable& v_2373)
+void write_key_and_value(device KvWords& v_449, constant Push& push, thread uint3& gl_LocalInvocationID, thread uint& own_sequence, thread int& own_position, thread uint& head_kv, threadgroup uint (&head_bits)[_1155], thread uint& first_bits, const device PageTable& v_2381)
 {
     uint param = own_sequence;
     uint param_1 = uint(own_position);
-    uint page = uint(v_2373.page_table[(push.page_table_at + (own_sequence * push.max_pages)) + page_of(param, param_1, push)]);
+    uint page = uint(v_2381.page_table[(push.page_table_at + (own_sequence * push.max_pages)) + page_of(param, param_1, push)]);
     uint keys = push.kv_at + (page * push.page_bytes);
     uint values = keys + ((push.n_head_kv * push.page_tokens) * push.k_row_bytes);
     uint slot = (head_kv * push.page_tokens) + (uint(own_position) % push.page_tokens);
@@ -1110,47 +1110,47 @@ void write_key_and_value(device KvWords& v_441, constant Push& push, thread uint
     uint param_4 = kVFormat;
     uint param_5 = kVFormat;
     uint n_units = n_key_units + (((push.head_dim_v + unit_elements(param_4)) - 1u) / unit_elements(param_5));
-    uint _2463;
-    uint _2474;
-    uint _2485;
+    uint _2471;
+    uint _2482;
+    uint _2493;
     for (uint i = gl_LocalInvocationID.x; i < n_units; i += 128u)
     {
         bool is_key = i < n_key_units;
         if (is_key)
         {
-            _2463 = i;
+            _2471 = i;
         }
         else
         {
-            _2463 = i - n_key_units;
+            _2471 = i - n_key_units;
         }
-        uint unit = _2463;
+        uint unit = _2471;
         if (is_key)
         {
-            _2474 = push.head_dim_k;
+            _2482 = push.head_dim_k;
         }
         else
         {
-            _2474 = push.head_dim_v;
+            _2482 = push.head_dim_v;
         }
-        uint n_1 = _2474;
+        uint n_1 = _2482;
         if (is_key)
         {
-            _2485 = keys + (slot * push.k_row_bytes);
+            _2493 = keys + (slot * push.k_row_bytes);
         }
         else
         {
-            _2485 = values + (slot * push.v_row_bytes);
+            _2493 = values + (slot * push.v_row_bytes);
         }
-        uint at = _2485 / 2u;
+        uint at = _2493 / 2u;
         first_bits = is_key ? 0u : kKDims;
-        if (_2505)
+        if (_2513)
         {
             uint param_6 = kKFormat;
             uint param_7 = unit;
             uint param_8 = n_1;
             uint param_9 = at;
-            write_unit(param_6, param_7, param_8, param_9, v_441, head_bits, first_bits);
+            write_unit(param_6, param_7, param_8, param_9, v_449, head_bits, first_bits);
         }
         else
         {
@@ -1160,7 +1160,7 @@ void write_key_and_value(device KvWords& v_441, constant Push& push, thread uint
                 uint param_11 = unit;
                 uint param_12 = n_1;
                 uint param_13 = at;
-                write_unit(param_10, param_11, param_12, param_13, v_441, head_bits, first_bits);
+                write_unit(param_10, param_11, param_12, param_13, v_449, head_bits, first_bits);
             }
             else
             {
@@ -1168,23 +1168,23 @@ void write_key_and_value(device KvWords& v_441, constant Push& push, thread uint
                 uint param_15 = unit;
                 uint param_16 = n_1;
                 uint param_17 = at;
-                write_unit(param_14, param_15, param_16, param_17, v_441, head_bits, first_bits);
+                write_unit(param_14, param_15, param_16, param_17, v_449, head_bits, first_bits);
             }
         }
     }
 }
 
 static inline __attribute__((always_inline))
-void make_heads(thread const bool& takes_key, device KvWords& v_441, constant Push& push, thread uint3& gl_LocalInvocationID, thread uint& gl_SubgroupID, thread uint& gl_NumSubgroups, thread uint& own_sequence, thread int& own_position, thread uint& head_kv, thread uint& group_size, threadgroup uint (&head_bits)[_1147], thread uint& first_bits, threadgroup float (&team_reduced)[_1766], const device Q& v_1918, const device QNorm& v_1945, const device KNorm& v_1970, thread spvUnsafeArray<float, _2044>& asked_heads, thread spvUnsafeArray<float, kValueDimsOfLane>& asked_value, thread Item& first_item, threadgroup float4 (&q_tile)[_2137], const device PageTable& v_2373)
+void make_heads(thread const bool& takes_key, device KvWords& v_449, constant Push& push, thread uint3& gl_LocalInvocationID, thread uint& gl_SubgroupID, thread uint& gl_NumSubgroups, thread uint& own_sequence, thread int& own_position, thread uint& head_kv, thread uint& group_size, threadgroup uint (&head_bits)[_1155], thread uint& first_bits, threadgroup float (&team_reduced)[_1774], const device Q& v_1926, const device QNorm& v_1953, const device KNorm& v_1978, thread spvUnsafeArray<float, _2052>& asked_heads, thread spvUnsafeArray<float, kValueDimsOfLane>& asked_value, thread Item& first_item, threadgroup float4 (&q_tile)[_2145], const device PageTable& v_2381)
 {
     uint lane = gl_LocalInvocationID.x % 64u;
     uint team = gl_LocalInvocationID.x / 64u;
     take_heads(gl_LocalInvocationID, gl_SubgroupID, group_size, head_bits, team_reduced, asked_heads, asked_value, q_tile);
     spvUnsafeArray<float, kTeamValues> scales;
-    float _2559;
+    float _2567;
     for (uint i = 0u; i < kTeamValues; i++)
     {
-        if (_2558)
+        if (_2566)
         {
             uint param = team;
             uint param_1 = i;
@@ -1192,13 +1192,13 @@ void make_heads(thread const bool& takes_key, device KvWords& v_441, constant Pu
             float param_3 = sum_of_team(param, param_1, param_2, gl_NumSubgroups, team_reduced);
             uint param_4 = push.head_dim_k;
             float param_5 = push.eps;
-            _2559 = norm_scale(param_3, param_4, param_5);
+            _2567 = norm_scale(param_3, param_4, param_5);
         }
         else
         {
-            _2559 = 1.0;
+            _2567 = 1.0;
         }
-        scales[i] = _2559;
+        scales[i] = _2567;
     }
     Item item = first_item;
     uint i_1 = lane;
@@ -1221,7 +1221,7 @@ void make_heads(thread const bool& takes_key, device KvWords& v_441, constant Pu
         if (i_1 < n_items(push))
         {
             uint param_12 = i_1;
-            item = load_item(param_12, push, v_1918, v_1945, v_1970);
+            item = load_item(param_12, push, v_1926, v_1953, v_1978);
         }
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
@@ -1229,7 +1229,7 @@ void make_heads(thread const bool& takes_key, device KvWords& v_441, constant Pu
     {
         return;
     }
-    write_key_and_value(v_441, push, gl_LocalInvocationID, own_sequence, own_position, head_kv, head_bits, first_bits, v_2373);
+    write_key_and_value(v_449, push, gl_LocalInvocationID, own_sequence, own_position, head_kv, head_bits, first_bits, v_2381);
     threadgroup_barrier(mem_flags::mem_device);
 }
 
@@ -1284,18 +1284,18 @@ uint first_level(thread const uint& format)
 }
 
 static inline __attribute__((always_inline))
-void load_v_levels(thread uint3& gl_LocalInvocationID, threadgroup float (&v_levels)[kVLevels], const device Constants& v_607, threadgroup float (&residual_signs)[_635])
+void load_v_levels(thread uint3& gl_LocalInvocationID, threadgroup float (&v_levels)[kVLevels], const device Constants& v_615, threadgroup float (&residual_signs)[_643])
 {
     uint i = gl_LocalInvocationID.x;
     for (;;)
     {
-        uint _595 = v_format();
-        uint param = _595;
-        uint _597 = n_levels(param);
-        if (i < _597)
+        uint _603 = v_format();
+        uint param = _603;
+        uint _605 = n_levels(param);
+        if (i < _605)
         {
             uint param_1 = v_format();
-            v_levels[i] = v_607.constants[first_level(param_1) + i];
+            v_levels[i] = v_615.constants[first_level(param_1) + i];
             i += 128u;
             continue;
         }
@@ -1306,7 +1306,7 @@ void load_v_levels(thread uint3& gl_LocalInvocationID, threadgroup float (&v_lev
     }
     for (uint i_1 = gl_LocalInvocationID.x; kHasResidual && (i_1 < 128u); i_1 += 128u)
     {
-        residual_signs[i_1] = v_607.constants[352u + i_1];
+        residual_signs[i_1] = v_615.constants[352u + i_1];
     }
 }
 
@@ -1317,19 +1317,19 @@ uint k_format()
 }
 
 static inline __attribute__((always_inline))
-void load_levels(thread uint3& gl_LocalInvocationID, threadgroup float (&v_levels)[kVLevels], const device Constants& v_607, threadgroup float (&residual_signs)[_635], threadgroup float (&k_levels)[kKLevels])
+void load_levels(thread uint3& gl_LocalInvocationID, threadgroup float (&v_levels)[kVLevels], const device Constants& v_615, threadgroup float (&residual_signs)[_643], threadgroup float (&k_levels)[kKLevels])
 {
-    load_v_levels(gl_LocalInvocationID, v_levels, v_607, residual_signs);
+    load_v_levels(gl_LocalInvocationID, v_levels, v_615, residual_signs);
     uint i = gl_LocalInvocationID.x;
     for (;;)
     {
-        uint _706 = k_format();
-        uint param = _706;
-        uint _708 = n_levels(param);
-        if (i < _708)
+        uint _714 = k_format();
+        uint param = _714;
+        uint _716 = n_levels(param);
+        if (i < _716)
         {
             uint param_1 = k_format();
-            k_levels[i] = v_607.constants[first_level(param_1) + i];
+            k_levels[i] = v_615.constants[first_level(param_1) + i];
             i += 128u;
             continue;
         }
@@ -1341,9 +1341,9 @@ void load_levels(thread uint3& gl_LocalInvocationID, threadgroup float (&v_level
 }
 
 static inline __attribute__((always_inline))
-uint half_at(thread const uint& at, device KvWords& v_441)
+uint half_at(thread const uint& at, device KvWords& v_449)
 {
-    return (v_441.kv_words[at >> uint(2)] >> (8u * (at & 2u))) & 65535u;
+    return (v_449.kv_words[at >> uint(2)] >> (8u * (at & 2u))) & 65535u;
 }
 
 static inline __attribute__((always_inline))
@@ -1353,69 +1353,150 @@ float f32_from_f16(thread const uint& half_bits)
     uint magnitude = half_bits & 32767u;
     uint subnormal = as_type<uint>(float(magnitude) * 5.9604644775390625e-08);
     uint exponent_offset = (magnitude < 31744u) ? 939524096u : 1879048192u;
-    uint _423;
+    uint _431;
     if (magnitude < 1024u)
     {
-        _423 = subnormal;
+        _431 = subnormal;
     }
     else
     {
-        _423 = (magnitude << uint(13)) + exponent_offset;
+        _431 = (magnitude << uint(13)) + exponent_offset;
     }
-    return as_type<float>(_sign | _423);
+    return as_type<float>(_sign | _431);
 }
 
 static inline __attribute__((always_inline))
-uint two_halves_at(thread const uint& at, device KvWords& v_441)
-{
-    uint param = at;
-    uint param_1 = at + 2u;
-    return half_at(param, v_441) | (half_at(param_1, v_441) << uint(16));
-}
-
-static inline __attribute__((always_inline))
-float load_float(thread const uint& format, thread const uint& row, thread const uint& i, device KvWords& v_441)
+float load_float(thread const uint& format, thread const uint& row, thread const uint& i, device KvWords& v_449)
 {
     switch (format)
     {
         case 1u:
         {
             uint param = row + (2u * i);
-            uint param_1 = half_at(param, v_441);
+            uint param_1 = half_at(param, v_449);
             return f32_from_f16(param_1);
         }
         case 2u:
         {
             uint param_2 = row + (2u * i);
-            return as_type<float>(half_at(param_2, v_441) << uint(16));
+            return as_type<float>(half_at(param_2, v_449) << uint(16));
         }
     }
-    return as_type<float>(v_441.kv_words[(row / 4u) + i]);
+    return as_type<float>(v_449.kv_words[(row / 4u) + i]);
 }
 
 static inline __attribute__((always_inline))
-void load_k(thread const uint& row, thread const uint& piece, thread spvUnsafeArray<float4, 4>& k, device KvWords& v_441, constant Push& push, device KvQuads& v_858)
+float2 load_pair_of_floats(thread const uint& format, thread const uint& row, thread const uint& pair, device KvWords& v_449, constant Push& push)
+{
+    if (_509)
+    {
+        uint param = format;
+        uint param_1 = row;
+        uint param_2 = 2u * pair;
+        float _531;
+        if (((2u * pair) + 1u) < push.head_dim_v)
+        {
+            uint param_3 = format;
+            uint param_4 = row;
+            uint param_5 = (2u * pair) + 1u;
+            _531 = load_float(param_3, param_4, param_5, v_449);
+        }
+        else
+        {
+            _531 = 0.0;
+        }
+        return float2(load_float(param, param_1, param_2, v_449), _531);
+    }
+    uint word = v_449.kv_words[(row / 4u) + pair];
+    switch (format)
+    {
+        case 1u:
+        {
+            return float2(as_type<half2>(word));
+        }
+        case 2u:
+        {
+            return as_type<float2>(uint2(word << uint(16), word & 4294901760u));
+        }
+    }
+    return as_type<float2>(uint2(v_449.kv_words[(row / 4u) + (2u * pair)], v_449.kv_words[((row / 4u) + (2u * pair)) + 1u]));
+}
+
+static inline __attribute__((always_inline))
+float2 load_v(thread const uint& row, thread const uint& pair, device KvWords& v_449, constant Push& push)
+{
+    uint format = v_format();
+    switch (format)
+    {
+        case 3u:
+        {
+            uint block = row + ((pair / 16u) * 34u);
+            uint param = (block + 2u) + (2u * (pair % 16u));
+            int codes = int(half_at(param, v_449));
+            uint param_1 = block;
+            uint param_2 = half_at(param_1, v_449);
+            return float2(float(extract_bits(codes, uint(0), uint(8))), float(extract_bits(codes, uint(8), uint(8)))) * f32_from_f16(param_2);
+        }
+    }
+    uint param_3 = format;
+    uint param_4 = row;
+    uint param_5 = pair;
+    return load_pair_of_floats(param_3, param_4, param_5, v_449, push);
+}
+
+static inline __attribute__((always_inline))
+float2 value_of(thread const uint& position, thread const uint& pair, thread const uint& n_1, device KvWords& v_449, constant Push& push, threadgroup uint (&v_rows)[128])
+{
+    uint param = v_rows[min(position, (n_1 - 1u))];
+    uint param_1 = pair;
+    return load_v(param, param_1, v_449, push);
+}
+
+static inline __attribute__((always_inline))
+void ask_for_values(thread const uint& n_1, device KvWords& v_449, constant Push& push, thread uint3& gl_LocalInvocationID, threadgroup uint (&v_rows)[128], thread spvUnsafeArray<float2, kValuesAtOnce>& first_values)
+{
+    uint lane = gl_LocalInvocationID.x;
+    uint pair = min((lane % kPairsAtOnce), ((push.head_dim_v - 1u) / 2u));
+    for (uint i = 0u; i < kValuesAtOnce; i++)
+    {
+        uint param = (lane / kPairsAtOnce) + (i * kStride);
+        uint param_1 = pair;
+        uint param_2 = n_1;
+        first_values[i] = value_of(param, param_1, param_2, v_449, push, v_rows);
+    }
+}
+
+static inline __attribute__((always_inline))
+uint two_halves_at(thread const uint& at, device KvWords& v_449)
+{
+    uint param = at;
+    uint param_1 = at + 2u;
+    return half_at(param, v_449) | (half_at(param_1, v_449) << uint(16));
+}
+
+static inline __attribute__((always_inline))
+void load_k(thread const uint& row, thread const uint& piece, thread spvUnsafeArray<float4, 4>& k, device KvWords& v_449, constant Push& push, device KvQuads& v_866)
 {
     uint format = k_format();
     if (format == 3u)
     {
         uint block = row + ((piece / 2u) * 34u);
         uint param = block;
-        uint param_1 = half_at(param, v_441);
+        uint param_1 = half_at(param, v_449);
         float _step = f32_from_f16(param_1);
         uint first = (block + 2u) + (16u * (piece % 2u));
         for (uint i = 0u; i < 4u; i++)
         {
             uint param_2 = first + (4u * i);
-            int codes = int(two_halves_at(param_2, v_441));
+            int codes = int(two_halves_at(param_2, v_449));
             k[i] = float4(float(extract_bits(codes, uint(0), uint(8))), float(extract_bits(codes, uint(8), uint(8))), float(extract_bits(codes, uint(16), uint(8))), float(extract_bits(codes, uint(24), uint(8)))) * _step;
         }
     }
     else
     {
-        if (_789)
+        if (_797)
         {
-            float _823;
+            float _831;
             for (uint i_1 = 0u; i_1 < 4u; i_1++)
             {
                 for (uint j = 0u; j < 4u; j++)
@@ -1426,13 +1507,13 @@ void load_k(thread const uint& row, thread const uint& piece, thread spvUnsafeAr
                         uint param_3 = format;
                         uint param_4 = row;
                         uint param_5 = dimension;
-                        _823 = load_float(param_3, param_4, param_5, v_441);
+                        _831 = load_float(param_3, param_4, param_5, v_449);
                     }
                     else
                     {
-                        _823 = 0.0;
+                        _831 = 0.0;
                     }
-                    k[i_1][j] = _823;
+                    k[i_1][j] = _831;
                 }
             }
         }
@@ -1442,14 +1523,14 @@ void load_k(thread const uint& row, thread const uint& piece, thread spvUnsafeAr
             {
                 for (uint i_2 = 0u; i_2 < 4u; i_2++)
                 {
-                    k[i_2] = as_type<float4>(v_858.kv_quads[((row / 16u) + (4u * piece)) + i_2]);
+                    k[i_2] = as_type<float4>(v_866.kv_quads[((row / 16u) + (4u * piece)) + i_2]);
                 }
             }
             else
             {
                 for (uint i_3 = 0u; i_3 < 2u; i_3++)
                 {
-                    uint4 pairs = v_858.kv_quads[((row / 16u) + (2u * piece)) + i_3];
+                    uint4 pairs = v_866.kv_quads[((row / 16u) + (2u * piece)) + i_3];
                     if (format == 1u)
                     {
                         k[2u * i_3] = float4(float2(as_type<half2>(pairs.x)), float2(as_type<half2>(pairs.y)));
@@ -1469,17 +1550,17 @@ void load_k(thread const uint& row, thread const uint& piece, thread spvUnsafeAr
 static inline __attribute__((always_inline))
 bool is_seen(thread const uint& row, thread const uint& position, threadgroup int (&first_seen)[kKey], threadgroup int (&last_seen)[kKey])
 {
-    bool _2648 = int(position) >= first_seen[row];
-    bool _2658;
-    if (_2648)
+    bool _2656 = int(position) >= first_seen[row];
+    bool _2666;
+    if (_2656)
     {
-        _2658 = int(position) <= last_seen[row];
+        _2666 = int(position) <= last_seen[row];
     }
     else
     {
-        _2658 = _2648;
+        _2666 = _2656;
     }
-    return _2658;
+    return _2666;
 }
 
 static inline __attribute__((always_inline))
@@ -1499,37 +1580,37 @@ static inline __attribute__((always_inline))
 float finite_or_nan(thread const float& value)
 {
     float param = value;
-    uint _352;
+    uint _360;
     if (is_finite(param))
     {
-        _352 = as_type<uint>(value);
+        _360 = as_type<uint>(value);
     }
     else
     {
-        _352 = 2143289344u;
+        _360 = 2143289344u;
     }
-    return as_type<float>(_352);
+    return as_type<float>(_360);
 }
 
 static inline __attribute__((always_inline))
-void reduce(thread const spvUnsafeArray<float, kKey>& values, thread const bool& is_sum, threadgroup float (&reduced)[_1003], thread uint& gl_SubgroupID)
+void reduce(thread const spvUnsafeArray<float, kKey>& values, thread const bool& is_sum, threadgroup float (&reduced)[_1011], thread uint& gl_SubgroupID)
 {
     spvUnsafeArray<float, kKey> results;
-    float _975;
+    float _983;
     for (uint i = 0u; i < kKey; i++)
     {
         if (is_sum)
         {
-            _975 = simd_sum(values[i]);
+            _983 = simd_sum(values[i]);
         }
         else
         {
-            _975 = simd_max(values[i]);
+            _983 = simd_max(values[i]);
         }
-        results[i] = _975;
+        results[i] = _983;
     }
-    bool _991 = simd_is_first();
-    if (_991)
+    bool _999 = simd_is_first();
+    if (_999)
     {
         for (uint i_1 = 0u; i_1 < kKey; i_1++)
         {
@@ -1546,7 +1627,7 @@ uint n_reduced(thread uint& gl_NumSubgroups)
 }
 
 static inline __attribute__((always_inline))
-float reduced_max(thread const uint& i, thread float& so_far, threadgroup float (&reduced)[_1003], thread uint& gl_NumSubgroups)
+float reduced_max(thread const uint& i, thread float& so_far, threadgroup float (&reduced)[_1011], thread uint& gl_NumSubgroups)
 {
     for (uint part = 0u; part < n_reduced(gl_NumSubgroups); part++)
     {
@@ -1556,7 +1637,7 @@ float reduced_max(thread const uint& i, thread float& so_far, threadgroup float 
 }
 
 static inline __attribute__((always_inline))
-void weigh(thread const uint& first, thread const uint& end, device KvWords& v_441, constant Push& push, thread uint3& gl_LocalInvocationID, device KvQuads& v_858, threadgroup float (&reduced)[_1003], thread uint& gl_SubgroupID, thread uint& gl_NumSubgroups, threadgroup float4 (&q_tile)[_2137], threadgroup int (&first_seen)[kKey], threadgroup int (&last_seen)[kKey], thread uint& key_row, threadgroup float (&largest)[kKey], threadgroup float (&shrink)[kKey], thread spvUnsafeArray<float, kKey>& weight_sum, thread spvUnsafeArray<float2, _2999>& value_sum, threadgroup float2 (&weights)[_3019])
+void weigh(thread const uint& first, thread const uint& end, device KvWords& v_449, constant Push& push, thread uint3& gl_LocalInvocationID, device KvQuads& v_866, threadgroup float (&reduced)[_1011], thread uint& gl_SubgroupID, thread uint& gl_NumSubgroups, threadgroup float4 (&q_tile)[_2145], threadgroup int (&first_seen)[kKey], threadgroup int (&last_seen)[kKey], thread uint& key_row, threadgroup float (&largest)[kKey], threadgroup float (&shrink)[kKey], thread spvUnsafeArray<float, kKey>& weight_sum, thread spvUnsafeArray<float2, _3007>& value_sum, threadgroup float2 (&weights)[_3027])
 {
     uint lane = gl_LocalInvocationID.x;
     uint position = first + lane;
@@ -1574,8 +1655,8 @@ void weigh(thread const uint& first, thread const uint& end, device KvWords& v_4
             for (uint i = 0u; i < kPiecesAtOnce; i++)
             {
                 uint param = key_row;
-                uint param_1 = min((first_piece + i), _2782);
-                load_k(param, param_1, param_2, v_441, push, v_858);
+                uint param_1 = min((first_piece + i), _2790);
+                load_k(param, param_1, param_2, v_449, push, v_866);
                 k[i] = param_2;
             }
             for (uint i_1 = 0u; i_1 < kPiecesAtOnce; i_1++)
@@ -1593,31 +1674,31 @@ void weigh(thread const uint& first, thread const uint& end, device KvWords& v_4
             }
         }
     }
-    float _2894;
+    float _2902;
     for (uint r_2 = 0u; r_2 < kKey; r_2++)
     {
-        bool _2885 = position < end;
-        bool _2893;
-        if (_2885)
+        bool _2893 = position < end;
+        bool _2901;
+        if (_2893)
         {
             uint param_3 = r_2;
             uint param_4 = position;
-            _2893 = is_seen(param_3, param_4, first_seen, last_seen);
+            _2901 = is_seen(param_3, param_4, first_seen, last_seen);
         }
         else
         {
-            _2893 = _2885;
+            _2901 = _2893;
         }
-        if (_2893)
+        if (_2901)
         {
             float param_5 = scores[r_2];
-            _2894 = finite_or_nan(param_5);
+            _2902 = finite_or_nan(param_5);
         }
         else
         {
-            _2894 = -1000000015047466219876688855040.0;
+            _2902 = -1000000015047466219876688855040.0;
         }
-        scores[r_2] = _2894;
+        scores[r_2] = _2902;
     }
     spvUnsafeArray<float, kKey> param_6;
     param_6 = scores;
@@ -1627,101 +1708,42 @@ void weigh(thread const uint& first, thread const uint& end, device KvWords& v_4
     {
         uint param_8 = lane;
         float param_9 = largest[lane];
-        float _2926 = reduced_max(param_8, param_9, reduced, gl_NumSubgroups);
-        float top = _2926;
-        float _2934;
+        float _2934 = reduced_max(param_8, param_9, reduced, gl_NumSubgroups);
+        float top = _2934;
+        float _2942;
         if (largest[lane] == top)
         {
-            _2934 = 1.0;
+            _2942 = 1.0;
         }
         else
         {
-            _2934 = exp(largest[lane] - top);
+            _2942 = exp(largest[lane] - top);
         }
-        shrink[lane] = _2934;
+        shrink[lane] = _2942;
         largest[lane] = top;
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
-    float _2962;
+    float _2970;
     for (uint r_3 = 0u; r_3 < kKey; r_3++)
     {
         if (scores[r_3] == (-1000000015047466219876688855040.0))
         {
-            _2962 = 0.0;
+            _2970 = 0.0;
         }
         else
         {
-            _2962 = exp(scores[r_3] - largest[r_3]);
+            _2970 = exp(scores[r_3] - largest[r_3]);
         }
-        float weight = _2962;
+        float weight = _2970;
         weight_sum[r_3] = (weight_sum[r_3] * shrink[r_3]) + weight;
         for (uint p = 0u; p < kPairsOfLane; p++)
         {
-            uint _3006 = (r_3 * kPairsOfLane) + p;
-            value_sum[_3006] *= shrink[r_3];
+            uint _3014 = (r_3 * kPairsOfLane) + p;
+            value_sum[_3014] *= shrink[r_3];
         }
         ((threadgroup float*)&weights[((lane * kKey) + r_3) / 2u])[r_3 % 2u] = weight;
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
-}
-
-static inline __attribute__((always_inline))
-float2 load_pair_of_floats(thread const uint& format, thread const uint& row, thread const uint& pair, device KvWords& v_441, constant Push& push)
-{
-    if (_501)
-    {
-        uint param = format;
-        uint param_1 = row;
-        uint param_2 = 2u * pair;
-        float _523;
-        if (((2u * pair) + 1u) < push.head_dim_v)
-        {
-            uint param_3 = format;
-            uint param_4 = row;
-            uint param_5 = (2u * pair) + 1u;
-            _523 = load_float(param_3, param_4, param_5, v_441);
-        }
-        else
-        {
-            _523 = 0.0;
-        }
-        return float2(load_float(param, param_1, param_2, v_441), _523);
-    }
-    uint word = v_441.kv_words[(row / 4u) + pair];
-    switch (format)
-    {
-        case 1u:
-        {
-            return float2(as_type<half2>(word));
-        }
-        case 2u:
-        {
-            return as_type<float2>(uint2(word << uint(16), word & 4294901760u));
-        }
-    }
-    return as_type<float2>(uint2(v_441.kv_words[(row / 4u) + (2u * pair)], v_441.kv_words[((row / 4u) + (2u * pair)) + 1u]));
-}
-
-static inline __attribute__((always_inline))
-float2 load_v(thread const uint& row, thread const uint& pair, device KvWords& v_441, constant Push& push)
-{
-    uint format = v_format();
-    switch (format)
-    {
-        case 3u:
-        {
-            uint block = row + ((pair / 16u) * 34u);
-            uint param = (block + 2u) + (2u * (pair % 16u));
-            int codes = int(half_at(param, v_441));
-            uint param_1 = block;
-            uint param_2 = half_at(param_1, v_441);
-            return float2(float(extract_bits(codes, uint(0), uint(8))), float(extract_bits(codes, uint(8), uint(8)))) * f32_from_f16(param_2);
-        }
-    }
-    uint param_3 = format;
-    uint param_4 = row;
-    uint param_5 = pair;
-    return load_pair_of_floats(param_3, param_4, param_5, v_441, push);
 }
 
 static inline __attribute__((always_inline))
@@ -1736,20 +1758,20 @@ void leave_out(thread const uint& position, thread const uint& p, thread float2&
         return;
     }
     uint seeing = 0u;
-    uint _3068;
+    uint _3076;
     for (uint r = 0u; r < kKey; r++)
     {
         uint param_2 = r;
         uint param_3 = position;
         if (is_seen(param_2, param_3, first_seen, last_seen))
         {
-            _3068 = 1u << r;
+            _3076 = 1u << r;
         }
         else
         {
-            _3068 = 0u;
+            _3076 = 0u;
         }
-        seeing |= _3068;
+        seeing |= _3076;
     }
     if (is_first)
     {
@@ -1764,24 +1786,24 @@ void leave_out(thread const uint& position, thread const uint& p, thread float2&
 }
 
 static inline __attribute__((always_inline))
-void add_value(thread const uint& position, thread const uint& p, thread const float2& v, thread spvUnsafeArray<float2, _2999>& value_sum, threadgroup float2 (&weights)[_3019])
+void add_value(thread const uint& position, thread const uint& p, thread const float2& v, thread spvUnsafeArray<float2, _3007>& value_sum, threadgroup float2 (&weights)[_3027])
 {
     for (uint r = 0u; r < kKey; r += 2u)
     {
         float2 weight = weights[((position * kKey) + r) / 2u];
         for (uint j = 0u; j < 2u; j++)
         {
-            uint _3133 = ((r + j) * kPairsOfLane) + p;
-            value_sum[_3133] += (v * weight[j]);
+            uint _3141 = ((r + j) * kPairsOfLane) + p;
+            value_sum[_3141] += (v * weight[j]);
         }
     }
 }
 
 static inline __attribute__((always_inline))
-void add_values(thread const uint& block, thread const uint& n_1, device KvWords& v_441, constant Push& push, thread uint3& gl_LocalInvocationID, threadgroup int (&first_seen)[kKey], threadgroup int (&last_seen)[kKey], threadgroup uint (&v_rows)[128], thread spvUnsafeArray<float2, _2999>& value_sum, threadgroup float2 (&weights)[_3019], thread spvUnsafeArray<uint, kPairsOfLane>& damaged, thread bool& is_careful)
+void add_values(thread const uint& block, thread const uint& n_1, device KvWords& v_449, constant Push& push, thread uint3& gl_LocalInvocationID, threadgroup int (&first_seen)[kKey], threadgroup int (&last_seen)[kKey], threadgroup uint (&v_rows)[128], thread spvUnsafeArray<float2, _3007>& value_sum, threadgroup float2 (&weights)[_3027], thread spvUnsafeArray<uint, kPairsOfLane>& damaged, thread spvUnsafeArray<float2, kValuesAtOnce>& first_values, thread bool& is_careful)
 {
     uint lane = gl_LocalInvocationID.x;
-    if (lane >= _3154)
+    if (lane >= _3212)
     {
         return;
     }
@@ -1795,12 +1817,12 @@ void add_values(thread const uint& block, thread const uint& n_1, device KvWords
         }
         if (is_careful)
         {
-            uint _3188 = lane / kPairsAtOnce;
-            for (uint position = _3188; position < n_1; position += kStride)
+            uint _3246 = lane / kPairsAtOnce;
+            for (uint position = _3246; position < n_1; position += kStride)
             {
                 uint param = v_rows[position];
                 uint param_1 = pair;
-                float2 value = load_v(param, param_1, v_441, push);
+                float2 value = load_v(param, param_1, v_449, push);
                 uint param_2 = block + position;
                 uint param_3 = p;
                 float2 param_4 = value;
@@ -1813,14 +1835,23 @@ void add_values(thread const uint& block, thread const uint& n_1, device KvWords
             }
             continue;
         }
-        uint _3227 = lane / kPairsAtOnce;
-        for (uint first = _3227; first < n_1; first += _3295)
+        uint _3285 = lane / kPairsAtOnce;
+        for (uint first = _3285; first < n_1; first += _3365)
         {
+            bool is_asked = (true && (p == 0u)) && (first < kStride);
             for (uint i = 0u; i < kValuesAtOnce; i++)
             {
-                uint param_8 = v_rows[min((first + (i * kStride)), (n_1 - 1u))];
-                uint param_9 = pair;
-                values[i] = load_v(param_8, param_9, v_441, push);
+                if (is_asked)
+                {
+                    values[i] = first_values[i];
+                }
+                else
+                {
+                    uint param_8 = first + (i * kStride);
+                    uint param_9 = pair;
+                    uint param_10 = n_1;
+                    values[i] = value_of(param_8, param_9, param_10, v_449, push, v_rows);
+                }
             }
             for (uint i_1 = 0u; i_1 < kValuesAtOnce; i_1++)
             {
@@ -1829,93 +1860,104 @@ void add_values(thread const uint& block, thread const uint& n_1, device KvWords
                 {
                     break;
                 }
-                uint param_10 = position_1;
-                uint param_11 = p;
-                float2 param_12 = values[i_1];
-                add_value(param_10, param_11, param_12, value_sum, weights);
+                uint param_11 = position_1;
+                uint param_12 = p;
+                float2 param_13 = values[i_1];
+                add_value(param_11, param_12, param_13, value_sum, weights);
             }
         }
     }
 }
 
 static inline __attribute__((always_inline))
-void attend(thread const uint& first_token, thread const uint& last_token, thread const uint& seq, thread const uint& first, thread const uint& end, device KvWords& v_441, constant Push& push, thread uint3& gl_LocalInvocationID, device KvQuads& v_858, threadgroup float (&reduced)[_1003], thread uint& gl_SubgroupID, thread uint& gl_NumSubgroups, thread int& own_position, thread uint& head_kv, thread uint& group_size, const device First& v_1128, threadgroup float4 (&q_tile)[_2137], const device PageTable& v_2373, threadgroup int (&first_seen)[kKey], threadgroup int (&last_seen)[kKey], thread uint& key_row, threadgroup uint (&v_rows)[128], threadgroup float (&largest)[kKey], threadgroup float (&shrink)[kKey], thread spvUnsafeArray<float, kKey>& weight_sum, thread spvUnsafeArray<float2, _2999>& value_sum, threadgroup float2 (&weights)[_3019], thread spvUnsafeArray<uint, kPairsOfLane>& damaged, thread bool& is_careful)
+void attend(thread const uint& first_token, thread const uint& last_token, thread const uint& seq, thread const uint& first, thread const uint& end, device KvWords& v_449, constant Push& push, thread uint3& gl_LocalInvocationID, device KvQuads& v_866, threadgroup float (&reduced)[_1011], thread uint& gl_SubgroupID, thread uint& gl_NumSubgroups, thread int& own_position, thread uint& head_kv, thread uint& group_size, const device First& v_1136, threadgroup float4 (&q_tile)[_2145], const device PageTable& v_2381, threadgroup int (&first_seen)[kKey], threadgroup int (&last_seen)[kKey], thread uint& key_row, threadgroup uint (&v_rows)[128], threadgroup float (&largest)[kKey], threadgroup float (&shrink)[kKey], thread spvUnsafeArray<float, kKey>& weight_sum, thread spvUnsafeArray<float2, _3007>& value_sum, threadgroup float2 (&weights)[_3027], thread spvUnsafeArray<uint, kPairsOfLane>& damaged, thread spvUnsafeArray<float2, kValuesAtOnce>& first_values, thread bool& is_careful)
 {
     uint lane = gl_LocalInvocationID.x;
     if (lane < kKey)
     {
         uint param = lane;
-        bool _3310 = exists(param, group_size);
-        bool _3318;
-        if (_3310)
+        bool _3380 = exists(param, group_size);
+        bool _3388;
+        if (_3380)
         {
             uint param_1 = lane;
-            _3318 = token_of(param_1) >= first_token;
+            _3388 = token_of(param_1) >= first_token;
         }
         else
         {
-            _3318 = _3310;
+            _3388 = _3380;
         }
-        bool _3326;
-        if (_3318)
+        bool _3396;
+        if (_3388)
         {
             uint param_2 = lane;
-            _3326 = token_of(param_2) <= last_token;
+            _3396 = token_of(param_2) <= last_token;
         }
         else
         {
-            _3326 = _3318;
+            _3396 = _3388;
         }
-        bool is_among = _3326;
-        int _3329;
+        bool is_among = _3396;
+        int _3399;
         if (is_among)
         {
             uint param_3 = lane;
             uint param_4 = seq;
             uint param_5 = token_of(param_3);
-            _3329 = keys_of(param_4, param_5, own_position) - 1;
+            _3399 = keys_of(param_4, param_5, own_position) - 1;
         }
         else
         {
-            _3329 = -1;
+            _3399 = -1;
         }
-        last_seen[lane] = _3329;
-        int _3346;
+        last_seen[lane] = _3399;
+        int _3416;
         if (is_among)
         {
             uint param_6 = lane;
             uint param_7 = seq;
             uint param_8 = token_of(param_6);
-            _3346 = int(first_of(param_7, param_8, push, v_1128));
+            _3416 = int(first_of(param_7, param_8, push, v_1136));
         }
         else
         {
-            _3346 = 0;
+            _3416 = 0;
         }
-        first_seen[lane] = _3346;
+        first_seen[lane] = _3416;
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
     for (uint block = first; block < end; block += 128u)
     {
-        if ((false || (block > first)) || is_careful)
+        uint n_1 = min(128u, (end - block));
+        bool is_found = (true && (block == first)) && (!is_careful);
+        if (!is_found)
         {
             uint param_9 = seq;
             uint param_10 = block;
             uint param_11 = end;
-            find_block(param_9, param_10, param_11, push, gl_LocalInvocationID, head_kv, v_2373, key_row, v_rows);
+            find_block(param_9, param_10, param_11, push, gl_LocalInvocationID, head_kv, v_2381, key_row, v_rows);
         }
-        uint param_12 = block;
-        uint param_13 = end;
-        weigh(param_12, param_13, v_441, push, gl_LocalInvocationID, v_858, reduced, gl_SubgroupID, gl_NumSubgroups, q_tile, first_seen, last_seen, key_row, largest, shrink, weight_sum, value_sum, weights);
-        uint param_14 = block;
-        uint param_15 = min(128u, (end - block));
-        add_values(param_14, param_15, v_441, push, gl_LocalInvocationID, first_seen, last_seen, v_rows, value_sum, weights, damaged, is_careful);
+        if (true)
+        {
+            if (!is_found)
+            {
+                threadgroup_barrier(mem_flags::mem_threadgroup);
+            }
+            uint param_12 = n_1;
+            ask_for_values(param_12, v_449, push, gl_LocalInvocationID, v_rows, first_values);
+        }
+        uint param_13 = block;
+        uint param_14 = end;
+        weigh(param_13, param_14, v_449, push, gl_LocalInvocationID, v_866, reduced, gl_SubgroupID, gl_NumSubgroups, q_tile, first_seen, last_seen, key_row, largest, shrink, weight_sum, value_sum, weights);
+        uint param_15 = block;
+        uint param_16 = n_1;
+        add_values(param_15, param_16, v_449, push, gl_LocalInvocationID, first_seen, last_seen, v_rows, value_sum, weights, damaged, first_values, is_careful);
         threadgroup_barrier(mem_flags::mem_threadgroup);
     }
 }
 
 static inline __attribute__((always_inline))
-void sum_up(thread const uint& part, device KvWords& v_441, constant Push& push, thread uint3& gl_LocalInvocationID, device KvQuads& v_858, threadgroup float (&reduced)[_1003], thread uint& gl_SubgroupID, thread uint& gl_NumSubgroups, thread uint& own_sequence, thread int& own_position, thread uint& head_kv, thread uint& group_size, const device First& v_1128, threadgroup float4 (&q_tile)[_2137], const device PageTable& v_2373, threadgroup int (&first_seen)[kKey], threadgroup int (&last_seen)[kKey], thread uint& key_row, threadgroup uint (&v_rows)[128], threadgroup float (&largest)[kKey], threadgroup float (&shrink)[kKey], thread spvUnsafeArray<float, kKey>& weight_sum, thread spvUnsafeArray<float2, _2999>& value_sum, threadgroup float2 (&weights)[_3019], thread spvUnsafeArray<uint, kPairsOfLane>& damaged, thread bool& is_careful)
+void sum_up(thread const uint& part, device KvWords& v_449, constant Push& push, thread uint3& gl_LocalInvocationID, device KvQuads& v_866, threadgroup float (&reduced)[_1011], thread uint& gl_SubgroupID, thread uint& gl_NumSubgroups, thread uint& own_sequence, thread int& own_position, thread uint& head_kv, thread uint& group_size, const device First& v_1136, threadgroup float4 (&q_tile)[_2145], const device PageTable& v_2381, threadgroup int (&first_seen)[kKey], threadgroup int (&last_seen)[kKey], thread uint& key_row, threadgroup uint (&v_rows)[128], threadgroup float (&largest)[kKey], threadgroup float (&shrink)[kKey], thread spvUnsafeArray<float, kKey>& weight_sum, thread spvUnsafeArray<float2, _3007>& value_sum, threadgroup float2 (&weights)[_3027], thread spvUnsafeArray<uint, kPairsOfLane>& damaged, thread spvUnsafeArray<float2, kValuesAtOnce>& first_values, thread bool& is_careful)
 {
     for (uint r = 0u; r < kKey; r++)
     {
@@ -1944,21 +1986,21 @@ void sum_up(thread const uint& part, device KvWords& v_441, constant Push& push,
         uint last_token = token;
         uint param_5 = seq;
         uint param_6 = token;
-        uint first_position = first_of(param_5, param_6, push, v_1128);
+        uint first_position = first_of(param_5, param_6, push, v_1136);
         for (;;)
         {
-            bool _4234 = last_token < last_of_tile;
-            bool _4243;
-            if (_4234)
+            bool _4318 = last_token < last_of_tile;
+            bool _4327;
+            if (_4318)
             {
                 uint param_7 = last_token + 1u;
-                _4243 = seq_of(param_7, own_sequence) == seq;
+                _4327 = seq_of(param_7, own_sequence) == seq;
             }
             else
             {
-                _4243 = _4234;
+                _4327 = _4318;
             }
-            if (_4243)
+            if (_4327)
             {
                 uint param_8 = seq;
                 uint param_9 = last_token + 1u;
@@ -1972,7 +2014,7 @@ void sum_up(thread const uint& part, device KvWords& v_441, constant Push& push,
                 n_keys = max(n_keys, keys_of_next);
                 uint param_11 = seq;
                 uint param_12 = last_token;
-                first_position = min(first_position, first_of(param_11, param_12, push, v_1128));
+                first_position = min(first_position, first_of(param_11, param_12, push, v_1136));
                 continue;
             }
             else
@@ -1989,29 +2031,29 @@ void sum_up(thread const uint& part, device KvWords& v_441, constant Push& push,
         uint param_18 = seq;
         uint param_19 = seen.x;
         uint param_20 = seen.y;
-        attend(param_16, param_17, param_18, param_19, param_20, v_441, push, gl_LocalInvocationID, v_858, reduced, gl_SubgroupID, gl_NumSubgroups, own_position, head_kv, group_size, v_1128, q_tile, v_2373, first_seen, last_seen, key_row, v_rows, largest, shrink, weight_sum, value_sum, weights, damaged, is_careful);
+        attend(param_16, param_17, param_18, param_19, param_20, v_449, push, gl_LocalInvocationID, v_866, reduced, gl_SubgroupID, gl_NumSubgroups, own_position, head_kv, group_size, v_1136, q_tile, v_2381, first_seen, last_seen, key_row, v_rows, largest, shrink, weight_sum, value_sum, weights, damaged, first_values, is_careful);
         token = last_token + 1u;
     }
 }
 
 static inline __attribute__((always_inline))
-void note_damage(thread spvUnsafeArray<float2, _2999>& value_sum, threadgroup short& are_damaged)
+void note_damage(thread spvUnsafeArray<float2, _3007>& value_sum, threadgroup short& are_damaged)
 {
-    for (uint i = 0u; i < _4130; i++)
+    for (uint i = 0u; i < _4215; i++)
     {
         float param = value_sum[i].x;
-        bool _4137 = !is_finite(param);
-        bool _4147;
-        if (!_4137)
+        bool _4222 = !is_finite(param);
+        bool _4232;
+        if (!_4222)
         {
             float param_1 = value_sum[i].y;
-            _4147 = !is_finite(param_1);
+            _4232 = !is_finite(param_1);
         }
         else
         {
-            _4147 = _4137;
+            _4232 = _4222;
         }
-        if (_4147)
+        if (_4232)
         {
             are_damaged = short(true);
         }
@@ -2019,11 +2061,11 @@ void note_damage(thread spvUnsafeArray<float2, _2999>& value_sum, threadgroup sh
 }
 
 static inline __attribute__((always_inline))
-void share_sums(thread const uint& p, thread const uint& first_component, thread uint3& gl_LocalInvocationID, thread spvUnsafeArray<float2, _2999>& value_sum, threadgroup float2 (&weights)[_3019], thread spvUnsafeArray<uint, kPairsOfLane>& damaged)
+void share_sums(thread const uint& p, thread const uint& first_component, thread uint3& gl_LocalInvocationID, thread spvUnsafeArray<float2, _3007>& value_sum, threadgroup float2 (&weights)[_3027], thread spvUnsafeArray<uint, kPairsOfLane>& damaged)
 {
     uint lane = gl_LocalInvocationID.x;
     float2 sums;
-    float _3447;
+    float _3532;
     for (uint c = 0u; c < 2u; c++)
     {
         uint component = first_component + c;
@@ -2034,13 +2076,13 @@ void share_sums(thread const uint& p, thread const uint& first_component, thread
                 bool is_damaged = ((damaged[p] >> ((r + j) + (component * 16u))) & 1u) != 0u;
                 if (is_damaged)
                 {
-                    _3447 = as_type<float>(2143289344u);
+                    _3532 = as_type<float>(2143289344u);
                 }
                 else
                 {
-                    _3447 = value_sum[((r + j) * kPairsOfLane) + p][component];
+                    _3532 = value_sum[((r + j) * kPairsOfLane) + p][component];
                 }
-                sums[j] = _3447;
+                sums[j] = _3532;
             }
             weights[((((c * 128u) + lane) * kKey) + r) / 2u] = sums;
         }
@@ -2048,7 +2090,7 @@ void share_sums(thread const uint& p, thread const uint& first_component, thread
 }
 
 static inline __attribute__((always_inline))
-float reduced_sum(thread const uint& i, threadgroup float (&reduced)[_1003], thread uint& gl_NumSubgroups)
+float reduced_sum(thread const uint& i, threadgroup float (&reduced)[_1011], thread uint& gl_NumSubgroups)
 {
     float sum = 0.0;
     for (uint part = 0u; part < n_reduced(gl_NumSubgroups); part++)
@@ -2059,27 +2101,27 @@ float reduced_sum(thread const uint& i, threadgroup float (&reduced)[_1003], thr
 }
 
 static inline __attribute__((always_inline))
-void store_sums(thread const uint& p, thread const uint& first_component, thread const uint& part, constant Push& push, thread uint3& gl_LocalInvocationID, threadgroup float (&reduced)[_1003], thread uint& gl_NumSubgroups, thread uint& head_kv, thread uint& group_size, threadgroup float (&largest)[kKey], threadgroup float2 (&weights)[_3019], thread bool& is_only_part, device Merged& v_3580, volatile device Out& v_3598, volatile device Softmax& v_3634)
+void store_sums(thread const uint& p, thread const uint& first_component, thread const uint& part, constant Push& push, thread uint3& gl_LocalInvocationID, threadgroup float (&reduced)[_1011], thread uint& gl_NumSubgroups, thread uint& head_kv, thread uint& group_size, threadgroup float (&largest)[kKey], threadgroup float2 (&weights)[_3027], thread bool& is_only_part, device Merged& v_3665, volatile device Out& v_3683, volatile device Softmax& v_3719)
 {
-    float _3613;
-    for (uint i = gl_LocalInvocationID.x; i < _3489; i += 128u)
+    float _3698;
+    for (uint i = gl_LocalInvocationID.x; i < _3574; i += 128u)
     {
         uint row = i / n;
         uint c = i % 2u;
         uint pair = (i % n) / 2u;
         uint dimension = ((2u * (pair + (p * 128u))) + first_component) + c;
         uint param = row;
-        bool _3514 = !exists(param, group_size);
-        bool _3522;
-        if (!_3514)
+        bool _3599 = !exists(param, group_size);
+        bool _3607;
+        if (!_3599)
         {
-            _3522 = dimension >= push.head_dim_v;
+            _3607 = dimension >= push.head_dim_v;
         }
         else
         {
-            _3522 = _3514;
+            _3607 = _3599;
         }
-        if (_3522)
+        if (_3607)
         {
             continue;
         }
@@ -2095,27 +2137,27 @@ void store_sums(thread const uint& p, thread const uint& first_component, thread
         uint vector = ((part * push.n_tokens) * push.n_head) + vector_of(param_2, head_kv, group_size);
         if (is_only_part)
         {
-            v_3580.merged[(push.merged_at + (vector * push.head_dim_v)) + dimension] = sum / total;
+            v_3665.merged[(push.merged_at + (vector * push.head_dim_v)) + dimension] = sum / total;
             continue;
         }
         if (push.keeps_sums == 0u)
         {
-            _3613 = sum / total;
+            _3698 = sum / total;
         }
         else
         {
-            _3613 = sum;
+            _3698 = sum;
         }
-        v_3598.result[(push.out_at + (vector * push.head_dim_v)) + dimension] = _3613;
+        v_3683.result[(push.out_at + (vector * push.head_dim_v)) + dimension] = _3698;
         if ((push.keeps_sums != 0u) && (dimension == 0u))
         {
-            v_3634.softmax[push.softmax_at + vector] = float2(largest[row], total);
+            v_3719.softmax[push.softmax_at + vector] = float2(largest[row], total);
         }
     }
 }
 
 static inline __attribute__((always_inline))
-void store(thread const uint& part, constant Push& push, thread uint3& gl_LocalInvocationID, threadgroup float (&reduced)[_1003], thread uint& gl_NumSubgroups, thread uint& head_kv, thread uint& group_size, threadgroup float (&largest)[kKey], thread spvUnsafeArray<float2, _2999>& value_sum, threadgroup float2 (&weights)[_3019], thread spvUnsafeArray<uint, kPairsOfLane>& damaged, thread bool& is_only_part, device Merged& v_3580, volatile device Out& v_3598, volatile device Softmax& v_3634)
+void store(thread const uint& part, constant Push& push, thread uint3& gl_LocalInvocationID, threadgroup float (&reduced)[_1011], thread uint& gl_NumSubgroups, thread uint& head_kv, thread uint& group_size, threadgroup float (&largest)[kKey], thread spvUnsafeArray<float2, _3007>& value_sum, threadgroup float2 (&weights)[_3027], thread spvUnsafeArray<uint, kPairsOfLane>& damaged, thread bool& is_only_part, device Merged& v_3665, volatile device Out& v_3683, volatile device Softmax& v_3719)
 {
     for (uint p = 0u; p < kPairsOfLane; p++)
     {
@@ -2128,18 +2170,18 @@ void store(thread const uint& part, constant Push& push, thread uint3& gl_LocalI
             uint param_2 = p;
             uint param_3 = component;
             uint param_4 = part;
-            store_sums(param_2, param_3, param_4, push, gl_LocalInvocationID, reduced, gl_NumSubgroups, head_kv, group_size, largest, weights, is_only_part, v_3580, v_3598, v_3634);
-            bool _3679 = (p + 1u) < kPairsOfLane;
-            bool _3686;
-            if (!_3679)
+            store_sums(param_2, param_3, param_4, push, gl_LocalInvocationID, reduced, gl_NumSubgroups, head_kv, group_size, largest, weights, is_only_part, v_3665, v_3683, v_3719);
+            bool _3764 = (p + 1u) < kPairsOfLane;
+            bool _3771;
+            if (!_3764)
             {
-                _3686 = (component + 2u) < 2u;
+                _3771 = (component + 2u) < 2u;
             }
             else
             {
-                _3686 = _3679;
+                _3771 = _3764;
             }
-            if (_3686)
+            if (_3771)
             {
                 threadgroup_barrier(mem_flags::mem_threadgroup);
             }
@@ -2148,20 +2190,20 @@ void store(thread const uint& part, constant Push& push, thread uint3& gl_LocalI
 }
 
 static inline __attribute__((always_inline))
-float2 softmax_of_part(thread const uint& part, thread const uint& row, threadgroup float2 (&softmaxes)[_3695])
+float2 softmax_of_part(thread const uint& part, thread const uint& row, threadgroup float2 (&softmaxes)[_3780])
 {
     return softmaxes[(row * 32u) + part];
 }
 
 static inline __attribute__((always_inline))
-float sum_of_part(thread const uint& part, thread const uint& row, thread const uint& dimension, constant Push& push, thread uint& head_kv, thread uint& group_size, volatile device Out& v_3598)
+float sum_of_part(thread const uint& part, thread const uint& row, thread const uint& dimension, constant Push& push, thread uint& head_kv, thread uint& group_size, volatile device Out& v_3683)
 {
     uint param = row;
-    return v_3598.result[(push.out_at + ((((part * push.n_tokens) * push.n_head) + vector_of(param, head_kv, group_size)) * push.head_dim_v)) + dimension];
+    return v_3683.result[(push.out_at + ((((part * push.n_tokens) * push.n_head) + vector_of(param, head_kv, group_size)) * push.head_dim_v)) + dimension];
 }
 
 static inline __attribute__((always_inline))
-float put_together(thread const uint& vector, thread const uint& dimension, thread const uint& n_parts, constant Push& push, thread uint& head_kv, thread uint& group_size, volatile device Out& v_3598, threadgroup float2 (&softmaxes)[_3695])
+float put_together(thread const uint& vector, thread const uint& dimension, thread const uint& n_parts, constant Push& push, thread uint& head_kv, thread uint& group_size, volatile device Out& v_3683, threadgroup float2 (&softmaxes)[_3780])
 {
     uint param = 0u;
     uint param_1 = vector;
@@ -2184,7 +2226,7 @@ float put_together(thread const uint& vector, thread const uint& dimension, thre
     float weight_sum = 0.0;
     spvUnsafeArray<float2, 8> softmaxes_1;
     spvUnsafeArray<float, 8> sums;
-    float _3858;
+    float _3943;
     for (uint first_1 = 0u; first_1 < n_parts; first_1 += 8u)
     {
         for (uint i_2 = 0u; i_2 < 8u; i_2++)
@@ -2196,7 +2238,7 @@ float put_together(thread const uint& vector, thread const uint& dimension, thre
             uint param_6 = part;
             uint param_7 = vector;
             uint param_8 = dimension;
-            sums[i_2] = sum_of_part(param_6, param_7, param_8, push, head_kv, group_size, v_3598);
+            sums[i_2] = sum_of_part(param_6, param_7, param_8, push, head_kv, group_size, v_3683);
         }
         for (uint i_3 = 0u; i_3 < 8u; i_3++)
         {
@@ -2206,13 +2248,13 @@ float put_together(thread const uint& vector, thread const uint& dimension, thre
             }
             if (softmaxes_1[i_3].x == largest)
             {
-                _3858 = 1.0;
+                _3943 = 1.0;
             }
             else
             {
-                _3858 = exp(softmaxes_1[i_3].x - largest);
+                _3943 = exp(softmaxes_1[i_3].x - largest);
             }
-            float weight = _3858;
+            float weight = _3943;
             sum += (weight * sums[i_3]);
             weight_sum += (weight * softmaxes_1[i_3].y);
         }
@@ -2221,14 +2263,14 @@ float put_together(thread const uint& vector, thread const uint& dimension, thre
 }
 
 static inline __attribute__((always_inline))
-void merge(thread const uint& n_parts, constant Push& push, thread uint3& gl_LocalInvocationID, thread uint& head_kv, thread uint& group_size, device Merged& v_3580, volatile device Out& v_3598, volatile device Softmax& v_3634, threadgroup float2 (&softmaxes)[_3695], thread uint3& gl_WorkGroupID, thread uint3& gl_NumWorkGroups, threadgroup uint& n_done_before, volatile device Done& v_3912)
+void merge(thread const uint& n_parts, constant Push& push, thread uint3& gl_LocalInvocationID, thread uint& head_kv, thread uint& group_size, device Merged& v_3665, volatile device Out& v_3683, volatile device Softmax& v_3719, threadgroup float2 (&softmaxes)[_3780], thread uint3& gl_WorkGroupID, thread uint3& gl_NumWorkGroups, threadgroup uint& n_done_before, volatile device Done& v_3997)
 {
     threadgroup_barrier(mem_flags::mem_device);
     uint tile = (gl_WorkGroupID.y * gl_NumWorkGroups.x) + gl_WorkGroupID.x;
     if (gl_LocalInvocationID.x == 0u)
     {
-        uint _3915 = atomic_fetch_add_explicit((volatile device atomic_uint*)&v_3912.n_done[tile], 1u, memory_order_relaxed);
-        n_done_before = _3915;
+        uint _4000 = atomic_fetch_add_explicit((volatile device atomic_uint*)&v_3997.n_done[tile], 1u, memory_order_relaxed);
+        n_done_before = _4000;
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
     if ((n_done_before + 1u) < n_parts)
@@ -2238,7 +2280,7 @@ void merge(thread const uint& n_parts, constant Push& push, thread uint3& gl_Loc
     threadgroup_barrier(mem_flags::mem_device);
     if (gl_LocalInvocationID.x == 0u)
     {
-        v_3912.n_done[tile] = 0u;
+        v_3997.n_done[tile] = 0u;
     }
     for (uint i = gl_LocalInvocationID.x; i < (kKey * n_parts); i += 128u)
     {
@@ -2248,7 +2290,7 @@ void merge(thread const uint& n_parts, constant Push& push, thread uint3& gl_Loc
         if (exists(param, group_size))
         {
             uint param_1 = row;
-            softmaxes[(row * 32u) + part] = v_3634.softmax[(push.softmax_at + ((part * push.n_tokens) * push.n_head)) + vector_of(param_1, head_kv, group_size)];
+            softmaxes[(row * 32u) + part] = v_3719.softmax[(push.softmax_at + ((part * push.n_tokens) * push.n_head)) + vector_of(param_1, head_kv, group_size)];
         }
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
@@ -2265,55 +2307,56 @@ void merge(thread const uint& n_parts, constant Push& push, thread uint3& gl_Loc
         uint param_4 = row_1;
         uint param_5 = dimension;
         uint param_6 = n_parts;
-        v_3580.merged[(push.merged_at + (vector_of(param_3, head_kv, group_size) * push.head_dim_v)) + dimension] = put_together(param_4, param_5, param_6, push, head_kv, group_size, v_3598, softmaxes);
+        v_3665.merged[(push.merged_at + (vector_of(param_3, head_kv, group_size) * push.head_dim_v)) + dimension] = put_together(param_4, param_5, param_6, push, head_kv, group_size, v_3683, softmaxes);
     }
 }
 
-kernel void attention_row(device KvWords& v_441 [[buffer(0)]], constant Push& push [[buffer(30)]], device KvQuads& v_858 [[buffer(1)]], const device PageTable& v_2373 [[buffer(2)]], const device Seq& v_1073 [[buffer(3)]], const device Pos& v_1086 [[buffer(4)]], const device Q& v_1918 [[buffer(5)]], volatile device Out& v_3598 [[buffer(6)]], volatile device Softmax& v_3634 [[buffer(7)]], const device First& v_1128 [[buffer(8)]], const device Constants& v_607 [[buffer(9)]], volatile device Done& v_3912 [[buffer(11)]], device Merged& v_3580 [[buffer(12)]], const device QNorm& v_1945 [[buffer(13)]], const device KNorm& v_1970 [[buffer(14)]], uint3 gl_LocalInvocationID [[thread_position_in_threadgroup]], uint gl_SubgroupID [[simdgroup_index_in_threadgroup]], uint gl_NumSubgroups [[simdgroups_per_threadgroup]], uint3 gl_WorkGroupID [[threadgroup_position_in_grid]], uint3 gl_NumWorkGroups [[threadgroups_per_grid]])
+kernel void attention_row(device KvWords& v_449 [[buffer(0)]], constant Push& push [[buffer(30)]], device KvQuads& v_866 [[buffer(1)]], const device PageTable& v_2381 [[buffer(2)]], const device Seq& v_1081 [[buffer(3)]], const device Pos& v_1094 [[buffer(4)]], const device Q& v_1926 [[buffer(5)]], volatile device Out& v_3683 [[buffer(6)]], volatile device Softmax& v_3719 [[buffer(7)]], const device First& v_1136 [[buffer(8)]], const device Constants& v_615 [[buffer(9)]], volatile device Done& v_3997 [[buffer(11)]], device Merged& v_3665 [[buffer(12)]], const device QNorm& v_1953 [[buffer(13)]], const device KNorm& v_1978 [[buffer(14)]], uint3 gl_LocalInvocationID [[thread_position_in_threadgroup]], uint gl_SubgroupID [[simdgroup_index_in_threadgroup]], uint gl_NumSubgroups [[simdgroups_per_threadgroup]], uint3 gl_WorkGroupID [[threadgroup_position_in_grid]], uint3 gl_NumWorkGroups [[threadgroups_per_grid]])
 {
     threadgroup float v_levels[kVLevels];
-    threadgroup float residual_signs[_635];
+    threadgroup float residual_signs[_643];
     threadgroup float k_levels[kKLevels];
-    threadgroup float reduced[_1003];
-    threadgroup uint head_bits[_1147];
-    threadgroup float team_reduced[_1766];
-    threadgroup float4 q_tile[_2137];
+    threadgroup float reduced[_1011];
+    threadgroup uint head_bits[_1155];
+    threadgroup float team_reduced[_1774];
+    threadgroup float4 q_tile[_2145];
     threadgroup int first_seen[kKey];
     threadgroup int last_seen[kKey];
     threadgroup uint v_rows[128];
     threadgroup float largest[kKey];
     threadgroup float shrink[kKey];
-    threadgroup float2 weights[_3019];
-    threadgroup float2 softmaxes[_3695];
+    threadgroup float2 weights[_3027];
+    threadgroup float2 softmaxes[_3780];
     threadgroup uint n_done_before;
     threadgroup short are_damaged;
     uint head_kv = gl_WorkGroupID.y;
     uint group_size = push.n_head / push.n_head_kv;
     uint own_sequence;
     int own_position;
-    find_rows(push, own_sequence, v_1073, own_position, v_1086);
-    spvUnsafeArray<float, _2044> asked_heads;
+    find_rows(push, own_sequence, v_1081, own_position, v_1094);
+    spvUnsafeArray<float, _2052> asked_heads;
     spvUnsafeArray<float, kValueDimsOfLane> asked_value;
     Item first_item;
-    ask_for_heads(push, gl_LocalInvocationID, head_kv, group_size, v_1918, v_1945, v_1970, asked_heads, asked_value, first_item);
+    ask_for_heads(push, gl_LocalInvocationID, head_kv, group_size, v_1926, v_1953, v_1978, asked_heads, asked_value, first_item);
     uint part = gl_WorkGroupID.z;
     uint first_bits;
     uint key_row;
     spvUnsafeArray<float, kKey> weight_sum;
-    spvUnsafeArray<float2, _2999> value_sum;
+    spvUnsafeArray<float2, _3007> value_sum;
     spvUnsafeArray<uint, kPairsOfLane> damaged;
+    spvUnsafeArray<float2, kValuesAtOnce> first_values;
     bool is_careful;
     bool is_only_part;
-    uint _4310;
+    uint _4394;
     if (kMerges)
     {
-        _4310 = parts_of_tile(push, own_sequence, own_position);
+        _4394 = parts_of_tile(push, own_sequence, own_position);
     }
     else
     {
-        _4310 = push.n_parts;
+        _4394 = push.n_parts;
     }
-    uint n_parts = _4310;
+    uint n_parts = _4394;
     if (part >= n_parts)
     {
         return;
@@ -2331,35 +2374,35 @@ kernel void attention_row(device KvWords& v_441 [[buffer(0)]], constant Push& pu
     uint param_1 = 0u;
     uint param_2 = part;
     uint param_3 = uint(own_position) + 1u;
-    uint param_4 = first_of(param, param_1, push, v_1128);
+    uint param_4 = first_of(param, param_1, push, v_1136);
     uint2 seen = seen_positions(param_2, param_3, param_4, push);
     uint param_5 = own_sequence;
     uint param_6 = seen.x;
     uint param_7 = seen.y;
-    find_block(param_5, param_6, param_7, push, gl_LocalInvocationID, head_kv, v_2373, key_row, v_rows);
+    find_block(param_5, param_6, param_7, push, gl_LocalInvocationID, head_kv, v_2381, key_row, v_rows);
     bool param_8 = (part + 1u) == n_parts;
-    make_heads(param_8, v_441, push, gl_LocalInvocationID, gl_SubgroupID, gl_NumSubgroups, own_sequence, own_position, head_kv, group_size, head_bits, first_bits, team_reduced, v_1918, v_1945, v_1970, asked_heads, asked_value, first_item, q_tile, v_2373);
-    load_levels(gl_LocalInvocationID, v_levels, v_607, residual_signs, k_levels);
+    make_heads(param_8, v_449, push, gl_LocalInvocationID, gl_SubgroupID, gl_NumSubgroups, own_sequence, own_position, head_kv, group_size, head_bits, first_bits, team_reduced, v_1926, v_1953, v_1978, asked_heads, asked_value, first_item, q_tile, v_2381);
+    load_levels(gl_LocalInvocationID, v_levels, v_615, residual_signs, k_levels);
     is_careful = false;
     for (;;)
     {
         uint param_9 = part;
-        sum_up(param_9, v_441, push, gl_LocalInvocationID, v_858, reduced, gl_SubgroupID, gl_NumSubgroups, own_sequence, own_position, head_kv, group_size, v_1128, q_tile, v_2373, first_seen, last_seen, key_row, v_rows, largest, shrink, weight_sum, value_sum, weights, damaged, is_careful);
+        sum_up(param_9, v_449, push, gl_LocalInvocationID, v_866, reduced, gl_SubgroupID, gl_NumSubgroups, own_sequence, own_position, head_kv, group_size, v_1136, q_tile, v_2381, first_seen, last_seen, key_row, v_rows, largest, shrink, weight_sum, value_sum, weights, damaged, first_values, is_careful);
         note_damage(value_sum, are_damaged);
         spvUnsafeArray<float, kKey> param_10;
         param_10 = weight_sum;
         bool param_11 = true;
         reduce(param_10, param_11, reduced, gl_SubgroupID);
-        bool _4391;
+        bool _4475;
         if (!is_careful)
         {
-            _4391 = !bool(are_damaged);
+            _4475 = !bool(are_damaged);
         }
         else
         {
-            _4391 = is_careful;
+            _4475 = is_careful;
         }
-        if (_4391)
+        if (_4475)
         {
             break;
         }
@@ -2367,11 +2410,11 @@ kernel void attention_row(device KvWords& v_441 [[buffer(0)]], constant Push& pu
         continue;
     }
     uint param_12 = part;
-    store(param_12, push, gl_LocalInvocationID, reduced, gl_NumSubgroups, head_kv, group_size, largest, value_sum, weights, damaged, is_only_part, v_3580, v_3598, v_3634);
+    store(param_12, push, gl_LocalInvocationID, reduced, gl_NumSubgroups, head_kv, group_size, largest, value_sum, weights, damaged, is_only_part, v_3665, v_3683, v_3719);
     if (kMerges && (!is_only_part))
     {
         uint param_13 = n_parts;
-        merge(param_13, push, gl_LocalInvocationID, head_kv, group_size, v_3580, v_3598, v_3634, softmaxes, gl_WorkGroupID, gl_NumWorkGroups, n_done_before, v_3912);
+        merge(param_13, push, gl_LocalInvocationID, head_kv, group_size, v_3665, v_3683, v_3719, softmaxes, gl_WorkGroupID, gl_NumWorkGroups, n_done_before, v_3997);
     }
 }
 

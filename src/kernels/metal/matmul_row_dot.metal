@@ -204,6 +204,11 @@ struct X
     float x[1];
 };
 
+constant bool _2225 = (kType == 0u);
+constant bool _2226 = (kType == 1u);
+constant bool _2227 = (_2225 || _2226);
+constant bool _2229 = (kType == 30u);
+constant bool kIsFloat = (_2227 || _2229);
 constant bool kIsNormed_tmp [[function_constant(11)]];
 constant bool kIsNormed = is_function_constant_defined(kIsNormed_tmp) ? kIsNormed_tmp : false;
 
@@ -217,11 +222,6 @@ struct NormQuads
     float4 norm_quads[1];
 };
 
-constant bool _2275 = (kType == 0u);
-constant bool _2276 = (kType == 1u);
-constant bool _2277 = (_2275 || _2276);
-constant bool _2279 = (kType == 30u);
-constant bool kIsFloat = (_2277 || _2279);
 constant uint kLanes_tmp [[function_constant(9)]];
 constant uint kLanes = is_function_constant_defined(kLanes_tmp) ? kLanes_tmp : 32u;
 #ifndef SPIRV_CROSS_CONSTANT_ID_14
@@ -232,27 +232,29 @@ constant uint kHeld = SPIRV_CROSS_CONSTANT_ID_14;
 #define SPIRV_CROSS_CONSTANT_ID_13 1u
 #endif
 constant uint kMostRuns = SPIRV_CROSS_CONSTANT_ID_13;
-constant uint _2409 = (2u * kMostRuns);
-constant uint _2439 = (kHeld * kThreads);
-constant bool _2564 = (kEnd == 2u);
+constant bool _2392 = (!kIsNormed);
+constant uint _2414 = (2u * kMostRuns);
+constant uint _2444 = (kHeld * kThreads);
+constant bool _2569 = (kEnd == 2u);
 constant uint kTeams = (kThreads / kLanes);
 constant uint rows_of_piece = (kTeams * kRows);
-constant bool _2594 = (kEnd == 2u);
-constant bool _2665 = (kEnd == 1u);
+constant bool _2599 = (kEnd == 2u);
+constant bool _2670 = (kEnd == 1u);
 
 struct Out
 {
     float result[1];
 };
 
-constant uint _2691 = (kRows - 1u);
-constant bool _3035 = (kEnd == 0u);
-constant bool _3042 = (kEnd == 1u);
-constant bool _3081 = (!kIsFloat);
-constant bool _3089 = (!kIsFloat);
-constant uint _3189_tmp [[function_constant(8)]];
-constant uint _3189 = is_function_constant_defined(_3189_tmp) ? _3189_tmp : 1u;
-constant uint3 gl_WorkGroupSize [[maybe_unused]] = uint3(_3189, 1u, 1u);
+constant uint _2696 = (kRows - 1u);
+constant bool _2827 = (kMostRuns <= kLanes);
+constant bool _3044 = (kEnd == 0u);
+constant bool _3051 = (kEnd == 1u);
+constant bool _3090 = (!kIsFloat);
+constant bool _3098 = (!kIsFloat);
+constant uint _3198_tmp [[function_constant(8)]];
+constant uint _3198 = is_function_constant_defined(_3198_tmp) ? _3198_tmp : 1u;
+constant uint3 gl_WorkGroupSize [[maybe_unused]] = uint3(_3198, 1u, 1u);
 constant bool kWholeQuads_tmp [[function_constant(3)]];
 constant bool kWholeQuads = is_function_constant_defined(kWholeQuads_tmp) ? kWholeQuads_tmp : false;
 
@@ -271,18 +273,18 @@ static inline __attribute__((always_inline))
 bool find_rows(thread uint& piece, thread uint3& gl_LocalInvocationID, constant Push& push, thread uint& product, thread uint& first_row, thread spvUnsafeArray<uint, kValues>& rows_at)
 {
     product = 0u;
-    uint _2565;
+    uint _2570;
     for (;;)
     {
-        if (_2564)
+        if (_2569)
         {
-            _2565 = 1u;
+            _2570 = 1u;
         }
         else
         {
-            _2565 = push.n_products;
+            _2570 = push.n_products;
         }
-        if (product < _2565)
+        if (product < _2570)
         {
             uint n_pieces = ((push.products[product].n_out + rows_of_piece) - 1u) / rows_of_piece;
             if (piece < n_pieces)
@@ -298,16 +300,16 @@ bool find_rows(thread uint& piece, thread uint3& gl_LocalInvocationID, constant 
             break;
         }
     }
-    uint _2595;
-    if (_2594)
+    uint _2600;
+    if (_2599)
     {
-        _2595 = 1u;
+        _2600 = 1u;
     }
     else
     {
-        _2595 = push.n_products;
+        _2600 = push.n_products;
     }
-    if (product == _2595)
+    if (product == _2600)
     {
         return false;
     }
@@ -315,12 +317,12 @@ bool find_rows(thread uint& piece, thread uint3& gl_LocalInvocationID, constant 
     Product of_row;
     for (uint i = 0u; i < kValues; i++)
     {
-        uint _2627 = product + (i / kRows);
-        of_row.weight_at = push.products[_2627].weight_at;
-        of_row.bias_at = push.products[_2627].bias_at;
-        of_row.has_bias = push.products[_2627].has_bias;
-        of_row.n_out = push.products[_2627].n_out;
-        of_row.out_at = push.products[_2627].out_at;
+        uint _2632 = product + (i / kRows);
+        of_row.weight_at = push.products[_2632].weight_at;
+        of_row.bias_at = push.products[_2632].bias_at;
+        of_row.has_bias = push.products[_2632].has_bias;
+        of_row.n_out = push.products[_2632].n_out;
+        of_row.out_at = push.products[_2632].out_at;
         rows_at[i] = of_row.weight_at + (min((first_row + (i % kRows)), (of_row.n_out - 1u)) * push.row_bytes);
     }
     return true;
@@ -329,29 +331,29 @@ bool find_rows(thread uint& piece, thread uint3& gl_LocalInvocationID, constant 
 static inline __attribute__((always_inline))
 uint held_at(thread const uint& j, thread uint3& gl_LocalInvocationID)
 {
-    uint _2281;
+    uint _2283;
     if (kIsFloat)
     {
-        _2281 = (2u * (gl_LocalInvocationID.x % kLanes)) + j;
+        _2283 = (2u * (gl_LocalInvocationID.x % kLanes)) + j;
     }
     else
     {
-        _2281 = gl_LocalInvocationID.x + (j * kThreads);
+        _2283 = gl_LocalInvocationID.x + (j * kThreads);
     }
-    return _2281;
+    return _2283;
 }
 
 static inline __attribute__((always_inline))
-void load_held(thread uint3& gl_LocalInvocationID, constant Push& push, const device XQuads& v_2244, const device NormQuads& v_2256, thread spvUnsafeArray<float4, kHeld>& held, thread spvUnsafeArray<float4, kHeld>& held_norm)
+void load_held(thread uint3& gl_LocalInvocationID, constant Push& push, const device XQuads& v_2252, const device NormQuads& v_2264, thread spvUnsafeArray<float4, kHeld>& held, thread spvUnsafeArray<float4, kHeld>& held_norm)
 {
     for (uint j = 0u; j < kHeld; j++)
     {
         uint param = j;
         uint i = min(held_at(param, gl_LocalInvocationID), ((push.n_in / 4u) - 1u));
-        held[j] = v_2244.x_quads[(push.x_at / 4u) + i];
+        held[j] = v_2252.x_quads[(push.x_at / 4u) + i];
         if (kIsNormed)
         {
-            held_norm[j] = v_2256.norm_quads[(push.norm_at / 4u) + i];
+            held_norm[j] = v_2264.norm_quads[(push.norm_at / 4u) + i];
         }
     }
 }
@@ -899,9 +901,9 @@ Run load_run(thread const uint& row, thread const uint& index, const device Weig
 }
 
 static inline __attribute__((always_inline))
-void load_first(thread const uint& lane, const device WeightWords& v_720, const device WeightQuads& v_773, constant Push& push, thread uint& product, thread uint& first_row, thread spvUnsafeArray<uint, kValues>& rows_at, thread float& before, device Out& v_2686, thread spvUnsafeArray<float4, kValues>& first_low, thread spvUnsafeArray<float4, kValues>& first_high, thread spvUnsafeArray<Run, kValues>& first_runs)
+void load_first(thread const uint& lane, const device WeightWords& v_720, const device WeightQuads& v_773, constant Push& push, thread uint& product, thread uint& first_row, thread spvUnsafeArray<uint, kValues>& rows_at, thread float& before, device Out& v_2691, thread spvUnsafeArray<float4, kValues>& first_low, thread spvUnsafeArray<float4, kValues>& first_high, thread spvUnsafeArray<Run, kValues>& first_runs)
 {
-    if (_2665)
+    if (_2670)
     {
         Product of_row;
         of_row.weight_at = push.products[product].weight_at;
@@ -909,7 +911,7 @@ void load_first(thread const uint& lane, const device WeightWords& v_720, const 
         of_row.has_bias = push.products[product].has_bias;
         of_row.n_out = push.products[product].n_out;
         of_row.out_at = push.products[product].out_at;
-        before = v_2686.result[of_row.out_at + min((first_row + min(lane, _2691)), (of_row.n_out - 1u))];
+        before = v_2691.result[of_row.out_at + min((first_row + min(lane, _2696)), (of_row.n_out - 1u))];
     }
     float4 param_2;
     float4 param_3;
@@ -939,7 +941,10 @@ void clear_magnitudes(thread uint3& gl_LocalInvocationID, threadgroup uint (&lar
     {
         largest[i] = 0u;
     }
-    threadgroup_barrier(mem_flags::mem_threadgroup);
+    if (_2392)
+    {
+        threadgroup_barrier(mem_flags::mem_threadgroup);
+    }
 }
 
 static inline __attribute__((always_inline))
@@ -1030,7 +1035,10 @@ void find_scale(thread float& scale, threadgroup float (&team_reduced)[_2066], t
     uint param_9 = push.n_in;
     float param_10 = push.eps;
     scale = norm_scale(param_8, param_9, param_10);
-    threadgroup_barrier(mem_flags::mem_threadgroup);
+    if (kIsFloat)
+    {
+        threadgroup_barrier(mem_flags::mem_threadgroup);
+    }
 }
 
 static inline __attribute__((always_inline))
@@ -1044,19 +1052,19 @@ float4 normalised(thread const float4& values, thread const float& scale, thread
 static inline __attribute__((always_inline))
 float4 with_norm(thread const float4& quad, thread const float4& norm_quad, thread float& scale)
 {
-    float4 _2226;
+    float4 _2234;
     if (kIsNormed)
     {
         float4 param = quad;
         float param_1 = scale;
         float4 param_2 = norm_quad;
-        _2226 = normalised(param, param_1, param_2);
+        _2234 = normalised(param, param_1, param_2);
     }
     else
     {
-        _2226 = quad;
+        _2234 = quad;
     }
-    return _2226;
+    return _2234;
 }
 
 static inline __attribute__((always_inline))
@@ -1081,23 +1089,23 @@ void note_magnitude(thread const uint& i, thread const float4& quad, threadgroup
 {
     float4 param = quad;
     uint4 magnitudes = magnitude_bits(param);
-    uint _2408 = atomic_fetch_max_explicit((threadgroup atomic_uint*)&largest[i / 8u], max(max(magnitudes.x, magnitudes.y), max(magnitudes.z, magnitudes.w)), memory_order_relaxed);
+    uint _2413 = atomic_fetch_max_explicit((threadgroup atomic_uint*)&largest[i / 8u], max(max(magnitudes.x, magnitudes.y), max(magnitudes.z, magnitudes.w)), memory_order_relaxed);
 }
 
 static inline __attribute__((always_inline))
-float4 quad_of_token(thread const uint& i, thread float& scale, constant Push& push, const device XQuads& v_2244, const device NormQuads& v_2256)
+float4 quad_of_token(thread const uint& i, thread float& scale, constant Push& push, const device XQuads& v_2252, const device NormQuads& v_2264)
 {
-    float4 _2250;
+    float4 _2258;
     if (kIsNormed)
     {
-        _2250 = v_2256.norm_quads[(push.norm_at / 4u) + i];
+        _2258 = v_2264.norm_quads[(push.norm_at / 4u) + i];
     }
     else
     {
-        _2250 = float4(0.0);
+        _2258 = float4(0.0);
     }
-    float4 param = v_2244.x_quads[(push.x_at / 4u) + i];
-    float4 param_1 = _2250;
+    float4 param = v_2252.x_quads[(push.x_at / 4u) + i];
+    float4 param_1 = _2258;
     return with_norm(param, param_1, scale);
 }
 
@@ -1201,7 +1209,7 @@ uint _packed(thread const int4& codes)
 }
 
 static inline __attribute__((always_inline))
-void put_codes(thread const uint& i, thread const float4& quad, constant Push& push, threadgroup uint (&largest)[kMostRuns], threadgroup uint4 (&codes)[_2409])
+void put_codes(thread const uint& i, thread const float4& quad, constant Push& push, threadgroup uint (&largest)[kMostRuns], threadgroup uint4 (&codes)[_2414])
 {
     uint param = largest[i / 8u];
     float param_1 = push.smallest_magnitude;
@@ -1212,10 +1220,10 @@ void put_codes(thread const uint& i, thread const float4& quad, constant Push& p
 }
 
 static inline __attribute__((always_inline))
-void round_token(thread float& scale, thread uint3& gl_LocalInvocationID, constant Push& push, const device XQuads& v_2244, const device NormQuads& v_2256, thread spvUnsafeArray<float4, kHeld>& held, threadgroup uint (&largest)[kMostRuns], threadgroup uint4 (&codes)[_2409])
+void round_token(thread float& scale, thread uint3& gl_LocalInvocationID, constant Push& push, const device XQuads& v_2252, const device NormQuads& v_2264, thread spvUnsafeArray<float4, kHeld>& held, threadgroup uint (&largest)[kMostRuns], threadgroup uint4 (&codes)[_2414])
 {
     uint n_quads = 8u * n_runs(push);
-    uint first_loaded = gl_LocalInvocationID.x + _2439;
+    uint first_loaded = gl_LocalInvocationID.x + _2444;
     for (uint j = 0u; j < kHeld; j++)
     {
         uint param = j;
@@ -1231,7 +1239,7 @@ void round_token(thread float& scale, thread uint3& gl_LocalInvocationID, consta
     {
         uint param_4 = i;
         uint param_5 = i;
-        float4 param_6 = quad_of_token(param_4, scale, push, v_2244, v_2256);
+        float4 param_6 = quad_of_token(param_4, scale, push, v_2252, v_2264);
         note_magnitude(param_5, param_6, largest);
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
@@ -1250,16 +1258,16 @@ void round_token(thread float& scale, thread uint3& gl_LocalInvocationID, consta
     {
         uint param_11 = i_1;
         uint param_12 = i_1;
-        float4 param_13 = quad_of_token(param_11, scale, push, v_2244, v_2256);
+        float4 param_13 = quad_of_token(param_11, scale, push, v_2252, v_2264);
         put_codes(param_12, param_13, push, largest, codes);
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
 }
 
 static inline __attribute__((always_inline))
-void make_token_ready(thread float& scale, threadgroup float (&team_reduced)[_2066], thread uint& gl_SubgroupID, thread uint& gl_NumSubgroups, thread uint3& gl_LocalInvocationID, constant Push& push, const device X& v_2191, const device XQuads& v_2244, const device NormQuads& v_2256, thread spvUnsafeArray<float4, kHeld>& held, thread spvUnsafeArray<float4, kHeld>& held_norm, threadgroup uint (&largest)[kMostRuns], threadgroup uint4 (&codes)[_2409])
+void make_token_ready(thread float& scale, threadgroup float (&team_reduced)[_2066], thread uint& gl_SubgroupID, thread uint& gl_NumSubgroups, thread uint3& gl_LocalInvocationID, constant Push& push, const device X& v_2191, const device XQuads& v_2252, const device NormQuads& v_2264, thread spvUnsafeArray<float4, kHeld>& held, thread spvUnsafeArray<float4, kHeld>& held_norm, threadgroup uint (&largest)[kMostRuns], threadgroup uint4 (&codes)[_2414])
 {
-    if (_3081)
+    if (_3090)
     {
         clear_magnitudes(gl_LocalInvocationID, largest);
     }
@@ -1268,9 +1276,9 @@ void make_token_ready(thread float& scale, threadgroup float (&team_reduced)[_20
         find_scale(scale, team_reduced, gl_SubgroupID, gl_NumSubgroups, gl_LocalInvocationID, push, v_2191);
     }
     norm_held(scale, held, held_norm);
-    if (_3089)
+    if (_3098)
     {
-        round_token(scale, gl_LocalInvocationID, push, v_2244, v_2256, held, largest, codes);
+        round_token(scale, gl_LocalInvocationID, push, v_2252, v_2264, held, largest, codes);
     }
 }
 
@@ -1284,7 +1292,7 @@ void add_quads(thread const float4& x_low, thread const float4& x_high, thread c
 }
 
 static inline __attribute__((always_inline))
-void multiply_quads(thread const uint& lane, thread spvUnsafeArray<float, kValues>& sums, thread float& scale, const device WeightQuads& v_773, constant Push& push, const device XQuads& v_2244, const device NormQuads& v_2256, thread spvUnsafeArray<float4, kHeld>& held, thread spvUnsafeArray<uint, kValues>& rows_at, thread spvUnsafeArray<float4, kValues>& first_low, thread spvUnsafeArray<float4, kValues>& first_high)
+void multiply_quads(thread const uint& lane, thread spvUnsafeArray<float, kValues>& sums, thread float& scale, const device WeightQuads& v_773, constant Push& push, const device XQuads& v_2252, const device NormQuads& v_2264, thread spvUnsafeArray<float4, kHeld>& held, thread spvUnsafeArray<uint, kValues>& rows_at, thread spvUnsafeArray<float4, kValues>& first_low, thread spvUnsafeArray<float4, kValues>& first_high)
 {
     if (lane < (push.n_in / 8u))
     {
@@ -1299,12 +1307,12 @@ void multiply_quads(thread const uint& lane, thread spvUnsafeArray<float, kValue
         add_quads(param, param_1, param_2, param_3, param_4);
         sums = param_4;
     }
-    uint _2912 = lane + kLanes;
+    uint _2921 = lane + kLanes;
     spvUnsafeArray<float4, kValues> low;
     spvUnsafeArray<float4, kValues> high;
     float4 param_7;
     float4 param_8;
-    for (uint i = _2912; i < (push.n_in / 8u); i += kLanes)
+    for (uint i = _2921; i < (push.n_in / 8u); i += kLanes)
     {
         for (uint r = 0u; r < kValues; r++)
         {
@@ -1316,8 +1324,8 @@ void multiply_quads(thread const uint& lane, thread spvUnsafeArray<float, kValue
         }
         uint param_9 = 2u * i;
         uint param_10 = (2u * i) + 1u;
-        float4 param_11 = quad_of_token(param_9, scale, push, v_2244, v_2256);
-        float4 param_12 = quad_of_token(param_10, scale, push, v_2244, v_2256);
+        float4 param_11 = quad_of_token(param_9, scale, push, v_2252, v_2264);
+        float4 param_12 = quad_of_token(param_10, scale, push, v_2252, v_2264);
         spvUnsafeArray<float4, kValues> param_13;
         param_13 = low;
         spvUnsafeArray<float4, kValues> param_14;
@@ -1407,7 +1415,7 @@ float run_product(thread const Run& run, thread const uint4& low, thread const u
 }
 
 static inline __attribute__((always_inline))
-void add_runs(thread const uint& i, thread const spvUnsafeArray<Run, kValues>& runs, thread spvUnsafeArray<float, kValues>& sums, constant Push& push, threadgroup uint (&largest)[kMostRuns], threadgroup uint4 (&codes)[_2409])
+void add_runs(thread const uint& i, thread const spvUnsafeArray<Run, kValues>& runs, thread spvUnsafeArray<float, kValues>& sums, constant Push& push, threadgroup uint (&largest)[kMostRuns], threadgroup uint4 (&codes)[_2414])
 {
     uint4 low = codes[2u * i];
     uint4 high = codes[(2u * i) + 1u];
@@ -1430,7 +1438,7 @@ void add_runs(thread const uint& i, thread const spvUnsafeArray<Run, kValues>& r
 }
 
 static inline __attribute__((always_inline))
-void multiply_runs(thread const uint& lane, thread spvUnsafeArray<float, kValues>& sums, const device WeightWords& v_720, const device WeightQuads& v_773, constant Push& push, threadgroup uint (&largest)[kMostRuns], threadgroup uint4 (&codes)[_2409], thread spvUnsafeArray<uint, kValues>& rows_at, thread spvUnsafeArray<Run, kValues>& first_runs)
+void multiply_runs(thread const uint& lane, thread spvUnsafeArray<float, kValues>& sums, const device WeightWords& v_720, const device WeightQuads& v_773, constant Push& push, threadgroup uint (&largest)[kMostRuns], threadgroup uint4 (&codes)[_2414], thread spvUnsafeArray<uint, kValues>& rows_at, thread spvUnsafeArray<Run, kValues>& first_runs)
 {
     if (lane < n_runs(push))
     {
@@ -1442,9 +1450,13 @@ void multiply_runs(thread const uint& lane, thread spvUnsafeArray<float, kValues
         add_runs(param, param_1, param_2, push, largest, codes);
         sums = param_2;
     }
-    uint _2824 = lane + kLanes;
+    if (_2827)
+    {
+        return;
+    }
+    uint _2833 = lane + kLanes;
     spvUnsafeArray<Run, kValues> runs;
-    for (uint i = _2824; i < n_runs(push); i += kLanes)
+    for (uint i = _2833; i < n_runs(push); i += kLanes)
     {
         for (uint r = 0u; r < kValues; r++)
         {
@@ -1465,16 +1477,16 @@ void multiply_runs(thread const uint& lane, thread spvUnsafeArray<float, kValues
 static inline __attribute__((always_inline))
 float with_bias(thread const Product& of_row, thread const uint& row, thread const float& sum, const device WeightWords& v_720)
 {
-    float _2975;
+    float _2984;
     if (of_row.has_bias != 0u)
     {
-        _2975 = as_type<float>(v_720.weight_words[of_row.bias_at + row]);
+        _2984 = as_type<float>(v_720.weight_words[of_row.bias_at + row]);
     }
     else
     {
-        _2975 = 0.0;
+        _2984 = 0.0;
     }
-    float offset = _2975;
+    float offset = _2984;
     return sum + offset;
 }
 
@@ -1514,7 +1526,7 @@ float silu(thread const float& x)
 }
 
 static inline __attribute__((always_inline))
-void store(thread const uint& team, thread const uint& r, const device WeightWords& v_720, threadgroup float (&team_reduced)[_2066], thread uint& gl_NumSubgroups, constant Push& push, thread uint& product, thread uint& first_row, thread float& before, device Out& v_2686)
+void store(thread const uint& team, thread const uint& r, const device WeightWords& v_720, threadgroup float (&team_reduced)[_2066], thread uint& gl_NumSubgroups, constant Push& push, thread uint& product, thread uint& first_row, thread float& before, device Out& v_2691)
 {
     Product of_row;
     of_row.weight_at = push.products[product].weight_at;
@@ -1535,15 +1547,15 @@ void store(thread const uint& team, thread const uint& r, const device WeightWor
     float param_5 = sum_of_team(param, param_1, param_2, team_reduced, gl_NumSubgroups);
     float value = with_bias(param_3, param_4, param_5, v_720);
     uint at = of_row.out_at + row;
-    if (_3035)
+    if (_3044)
     {
-        v_2686.result[at] = value;
+        v_2691.result[at] = value;
     }
     else
     {
-        if (_3042)
+        if (_3051)
         {
-            v_2686.result[at] = before + value;
+            v_2691.result[at] = before + value;
         }
         else
         {
@@ -1559,16 +1571,16 @@ void store(thread const uint& team, thread const uint& r, const device WeightWor
             param_10.out_at = push.products[1].out_at;
             uint param_11 = row;
             float param_12 = sum_of_team(param_7, param_8, param_9, team_reduced, gl_NumSubgroups);
-            v_2686.result[at] = silu(param_6) * with_bias(param_10, param_11, param_12, v_720);
+            v_2691.result[at] = silu(param_6) * with_bias(param_10, param_11, param_12, v_720);
         }
     }
 }
 
-kernel void matmul_row_dot(const device WeightWords& v_720 [[buffer(0)]], constant Push& push [[buffer(30)]], const device WeightQuads& v_773 [[buffer(1)]], const device X& v_2191 [[buffer(2)]], const device XQuads& v_2244 [[buffer(3)]], const device NormQuads& v_2256 [[buffer(5)]], device Out& v_2686 [[buffer(6)]], uint3 gl_WorkGroupID [[threadgroup_position_in_grid]], uint3 gl_NumWorkGroups [[threadgroups_per_grid]], uint gl_SubgroupID [[simdgroup_index_in_threadgroup]], uint gl_NumSubgroups [[simdgroups_per_threadgroup]], uint3 gl_LocalInvocationID [[thread_position_in_threadgroup]])
+kernel void matmul_row_dot(const device WeightWords& v_720 [[buffer(0)]], constant Push& push [[buffer(30)]], const device WeightQuads& v_773 [[buffer(1)]], const device X& v_2191 [[buffer(2)]], const device XQuads& v_2252 [[buffer(3)]], const device NormQuads& v_2264 [[buffer(5)]], device Out& v_2691 [[buffer(6)]], uint3 gl_WorkGroupID [[threadgroup_position_in_grid]], uint3 gl_NumWorkGroups [[threadgroups_per_grid]], uint gl_SubgroupID [[simdgroup_index_in_threadgroup]], uint gl_NumSubgroups [[simdgroups_per_threadgroup]], uint3 gl_LocalInvocationID [[thread_position_in_threadgroup]])
 {
     threadgroup float team_reduced[_2066];
     threadgroup uint largest[kMostRuns];
-    threadgroup uint4 codes[_2409];
+    threadgroup uint4 codes[_2414];
     float scale = 1.0;
     uint lane = gl_LocalInvocationID.x % kLanes;
     uint team = gl_LocalInvocationID.x / kLanes;
@@ -1577,27 +1589,27 @@ kernel void matmul_row_dot(const device WeightWords& v_720 [[buffer(0)]], consta
     uint product;
     uint first_row;
     spvUnsafeArray<uint, kValues> rows_at;
-    bool _3108 = find_rows(param, gl_LocalInvocationID, push, product, first_row, rows_at);
+    bool _3117 = find_rows(param, gl_LocalInvocationID, push, product, first_row, rows_at);
     spvUnsafeArray<float4, kHeld> held;
     spvUnsafeArray<float4, kHeld> held_norm;
     float before;
     spvUnsafeArray<float4, kValues> first_low;
     spvUnsafeArray<float4, kValues> first_high;
     spvUnsafeArray<Run, kValues> first_runs;
-    if (!_3108)
+    if (!_3117)
     {
         return;
     }
-    load_held(gl_LocalInvocationID, push, v_2244, v_2256, held, held_norm);
+    load_held(gl_LocalInvocationID, push, v_2252, v_2264, held, held_norm);
     uint piece = first_piece;
     spvUnsafeArray<float, kValues> sums;
     for (;;)
     {
         uint param_1 = lane;
-        load_first(param_1, v_720, v_773, push, product, first_row, rows_at, before, v_2686, first_low, first_high, first_runs);
+        load_first(param_1, v_720, v_773, push, product, first_row, rows_at, before, v_2691, first_low, first_high, first_runs);
         if (piece == first_piece)
         {
-            make_token_ready(scale, team_reduced, gl_SubgroupID, gl_NumSubgroups, gl_LocalInvocationID, push, v_2191, v_2244, v_2256, held, held_norm, largest, codes);
+            make_token_ready(scale, team_reduced, gl_SubgroupID, gl_NumSubgroups, gl_LocalInvocationID, push, v_2191, v_2252, v_2264, held, held_norm, largest, codes);
         }
         for (uint r = 0u; r < kValues; r++)
         {
@@ -1608,7 +1620,7 @@ kernel void matmul_row_dot(const device WeightWords& v_720 [[buffer(0)]], consta
             uint param_2 = lane;
             spvUnsafeArray<float, kValues> param_3;
             param_3 = sums;
-            multiply_quads(param_2, param_3, scale, v_773, push, v_2244, v_2256, held, rows_at, first_low, first_high);
+            multiply_quads(param_2, param_3, scale, v_773, push, v_2252, v_2264, held, rows_at, first_low, first_high);
             sums = param_3;
         }
         else
@@ -1628,24 +1640,24 @@ kernel void matmul_row_dot(const device WeightWords& v_720 [[buffer(0)]], consta
         {
             uint param_9 = team;
             uint param_10 = lane;
-            store(param_9, param_10, v_720, team_reduced, gl_NumSubgroups, push, product, first_row, before, v_2686);
+            store(param_9, param_10, v_720, team_reduced, gl_NumSubgroups, push, product, first_row, before, v_2691);
         }
-        uint _3171 = piece;
-        uint _3172 = _3171 + uint(1);
-        piece = _3172;
-        bool _3177 = _3172 == (first_piece + push.n_pieces);
-        bool _3185;
-        if (!_3177)
+        uint _3180 = piece;
+        uint _3181 = _3180 + uint(1);
+        piece = _3181;
+        bool _3186 = _3181 == (first_piece + push.n_pieces);
+        bool _3194;
+        if (!_3186)
         {
             uint param_11 = piece;
-            bool _3183 = find_rows(param_11, gl_LocalInvocationID, push, product, first_row, rows_at);
-            _3185 = !_3183;
+            bool _3192 = find_rows(param_11, gl_LocalInvocationID, push, product, first_row, rows_at);
+            _3194 = !_3192;
         }
         else
         {
-            _3185 = _3177;
+            _3194 = _3186;
         }
-        if (_3185)
+        if (_3194)
         {
             return;
         }

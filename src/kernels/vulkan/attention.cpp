@@ -175,8 +175,8 @@ uint32_t token_rows(uint32_t n_heads) {
 }
 
 // Values that a lane loads before it uses the first, which hides the latency of memory: more where sums of
-// few rows take few registers, and of a token alone, of which there are few groups. Drivers on the CPU take a fifth
-// longer to compile the shader for eight of them; sums are the same, in the same order.
+// few rows take few registers, and of a token alone, of which there are few groups. Drivers on the CPU take a
+// fifth longer to compile the shader for eight of them; sums are the same, in the same order.
 uint32_t values_at_once(const DeviceLimits& limits, uint32_t n_rows, bool is_alone) {
   return limits.is_software ? 2 : n_rows > 4 ? 8 : is_alone ? 32 : 16;
 }

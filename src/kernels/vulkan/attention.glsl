@@ -91,15 +91,16 @@ uint v_format() { return kVFormat; }
 #include "attention_kv.glsl"
 
 // Rows whose weights, or sums of values, lanes load and store together; components of pairs of sums that lanes leave in
-// shared memory at once; and whether the first block is found before a part is summed up.
+// shared memory at once; and whether lanes know where a block's values are and ask for them before they compute scores,
+// which takes registers and a barrier for each block but the first.
 #ifdef PARLANCE_FRESH
 #define RowsAtOnce vec2
 const uint kRowsAtOnce = 2, kComponentsAtOnce = 2;
-const bool kFindsFirst = true;
+const bool kAsksAhead = true;
 #else
 #define RowsAtOnce vec4
 const uint kRowsAtOnce = 4, kComponentsAtOnce = 1;
-const bool kFindsFirst = false;
+const bool kAsksAhead = false;
 #endif
 
 shared vec4 q_tile[kRows * kKPieces * 4];          // times the scale
@@ -125,6 +126,7 @@ const uint kStride = kLanes / kPairsAtOnce;
 
 float weight_sum[kRows];  // of the lane's positions
 vec2 value_sum[kRows * kPairsOfLane];
+vec2 first_values[kValuesAtOnce];  // of the lane's first positions of a block
 
 uint key_row;  // where the key of the lane's position starts
 
@@ -226,6 +228,14 @@ void add_value(uint position, uint p, vec2 v) {
   }
 }
 
+vec2 value_of(uint position, uint pair, uint n) { return load_v(v_rows[min(position, n - 1)], pair); }
+
+void ask_for_values(uint n) {
+  const uint lane = gl_LocalInvocationID.x, pair = min(lane % kPairsAtOnce, (push.head_dim_v - 1) / 2);
+  [[unroll]] for (uint i = 0; i < kValuesAtOnce; ++i)
+    first_values[i] = value_of(lane / kPairsAtOnce + i * kStride, pair, n);
+}
+
 // Adds the weighted values of n positions, from the block's first, to the lane's sums. Several are loaded before the
 // first is used: that hides the latency of memory.
 void add_values(uint block, uint n) {
@@ -244,8 +254,14 @@ void add_values(uint block, uint n) {
     }
     for (uint first = lane / kPairsAtOnce; first < n; first += kValuesAtOnce * kStride) {
       vec2 values[kValuesAtOnce];
-      [[unroll]] for (uint i = 0; i < kValuesAtOnce; ++i)
-        values[i] = load_v(v_rows[min(first + i * kStride, n - 1)], pair);
+      const bool is_asked = kAsksAhead && p == 0 && first < kStride;
+      [[unroll]] for (uint i = 0; i < kValuesAtOnce; ++i) {
+        if (is_asked) {
+          values[i] = first_values[i];
+        } else {
+          values[i] = value_of(first + i * kStride, pair, n);
+        }
+      }
       [[unroll]] for (uint i = 0; i < kValuesAtOnce; ++i) {
         const uint position = first + i * kStride;
         if (position >= n) break;
@@ -256,7 +272,7 @@ void add_values(uint block, uint n) {
 }
 
 // Lets the tile's rows of tokens first_token..last_token, which are of one sequence, see the part's
-// positions.
+// positions. With kAsksAhead the first block has been found, and a barrier since.
 void attend(uint first_token, uint last_token, uint seq, uint first, uint end) {
   const uint lane = gl_LocalInvocationID.x;
   if (lane < kRows) {
@@ -266,9 +282,15 @@ void attend(uint first_token, uint last_token, uint seq, uint first, uint end) {
   }
   barrier();
   for (uint block = first; block < end; block += kLanes) {
-    if (!kFindsFirst || block > first || is_careful) find_block(seq, block, end);
+    const uint n = min(kLanes, end - block);
+    const bool is_found = kAsksAhead && block == first && !is_careful;
+    if (!is_found) find_block(seq, block, end);
+    if (kAsksAhead) {
+      if (!is_found) barrier();
+      ask_for_values(n);
+    }
     weigh(block, end);
-    add_values(block, min(kLanes, end - block));
+    add_values(block, n);
     barrier();
   }
 }

@@ -69,7 +69,7 @@ void find_scale() {
     values[0] = added_square(values[0], x[push.x_at + i]);
   add_up(values, 1, kThreads);
   scale = norm_scale(sum_of_team(0, 0, kThreads), push.n_in, push.eps);
-  barrier();  // others may still read that
+  if (kIsFloat) barrier();  // others may still read that; rounding has barriers of its own
 }
 
 vec4 with_norm(vec4 quad, vec4 norm_quad) { return kIsNormed ? normalised(quad, scale, norm_quad) : quad; }
@@ -106,7 +106,7 @@ uint n_runs() { return push.n_in / 32; }
 
 void clear_magnitudes() {
   for (uint i = gl_LocalInvocationID.x; i < kMostRuns; i += kThreads) largest[i] = 0;
-  barrier();
+  if (!kIsNormed) barrier();  // the norm has one
 }
 
 void note_magnitude(uint i, vec4 quad) {
@@ -184,6 +184,7 @@ void add_runs(uint i, Run runs[kValues], inout float sums[kValues]) {
 
 void multiply_runs(uint lane, inout float sums[kValues]) {
   if (lane < n_runs()) add_runs(lane, first_runs, sums);
+  if (kMostRuns <= kLanes) return;
   for (uint i = lane + kLanes; i < n_runs(); i += kLanes) {
     Run runs[kValues];
     [[unroll]] for (uint r = 0; r < kValues; ++r) runs[r] = load_run(rows_at[r], i);

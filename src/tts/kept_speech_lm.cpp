@@ -90,7 +90,7 @@ KeptSpeechLm::Columns KeptSpeechLm::columns_of(const KeptPass& pass, std::span<c
   const bool is_blank = pass.first == 0 && pass.end == n_target_ && are_masks(codes);
   const int64_t first_far = std::clamp(pass.first_far, pass.first, pass.end), before = n_text + n_reference_;
   const int64_t n_together = first_far < pass.end ? pass.far_frames : 1;
-  columns.has_one_unconditional = is_guided && is_blank;
+  columns.has_one_unconditional = is_guided && is_blank && has_one_unconditional();
   const bool shares = columns.has_one_unconditional || n_together > 1;
   for (int64_t i = 0; shares && i < columns.n(); ++i) {
     columns.shared.push_back(static_cast<int32_t>(i));

@@ -59,9 +59,14 @@ class KeptSpeechLm {
   // cancelled.
   //
   // Where all is mask, columns of the unconditional row differ in nothing but their places: of equal values
-  // any weights of attention make the same, so that one column is computed for all of them.
+  // any weights of attention make the same, so that one column is computed for all of them
+  // (has_one_unconditional()).
   Result<void> run(const KeptPass& pass, std::span<const int32_t> codes, std::span<const CodeSlot> slots,
                    const Cancellation& cancellation = {});
+
+  // Not where kernels take all columns of a pass in less time than the launches that write one's keys and
+  // values for others.
+  bool has_one_unconditional() const;
 
   // Whether the device decides codes by itself: then decide() is called pass by pass, else run().
   bool decides() const { return decides_blocks(device_); }

@@ -89,6 +89,10 @@ int64_t KeptSpeechLm::least_columns() const {
   return fuses_rows(*stream_, more) ? more : 0;
 }
 
+bool KeptSpeechLm::has_one_unconditional() const {
+  return least_columns() == 0;
+}
+
 // What pad() adds at most.
 int64_t KeptSpeechLm::most_unseen() const {
   return least_columns() > 0 ? least_columns() + kAttendedAtOnce : 0;

@@ -193,9 +193,9 @@ constant uint kPairsAtOnce = _1803 ? kVPairs : 128u;
 constant uint kValuesAtOnce = SPIRV_CROSS_CONSTANT_ID_9;
 constant uint kStride = (128u / kPairsAtOnce);
 constant uint _1843 = (kStride * kPairsAtOnce);
-constant uint _1995 = (kValuesAtOnce * kStride);
+constant uint _2003 = (kValuesAtOnce * kStride);
 constant uint n = (kPairsAtOnce * 1u);
-constant uint _2204 = (kValues * n);
+constant uint _2212 = (kValues * n);
 
 struct Merged
 {
@@ -216,15 +216,15 @@ struct Softmax
 #define SPIRV_CROSS_CONSTANT_ID_10 false
 #endif
 constant bool kMerges = SPIRV_CROSS_CONSTANT_ID_10;
-constant uint _2408 = (kValues * 32u);
-constant uint _2409 = kMerges ? _2408 : 1u;
+constant uint _2416 = (kValues * 32u);
+constant uint _2417 = kMerges ? _2416 : 1u;
 
 struct Done
 {
     uint n_done[1];
 };
 
-constant uint _2845 = (kValues * kPairsOfLane);
+constant uint _2853 = (kValues * kPairsOfLane);
 constant uint3 gl_WorkGroupSize [[maybe_unused]] = uint3(128u, 1u, 1u);
 
 static inline __attribute__((always_inline))
@@ -289,16 +289,16 @@ uint part_positions(thread const uint& n_1, constant Push& push)
     {
         return 2147483647u;
     }
-    uint _2753;
+    uint _2761;
     if (n_1 <= 1u)
     {
-        _2753 = 1u;
+        _2761 = 1u;
     }
     else
     {
-        _2753 = 2u << uint(int(spvFindUMSB(n_1 - 1u)));
+        _2761 = 2u << uint(int(spvFindUMSB(n_1 - 1u)));
     }
-    return max(128u, (_2753 / 32u));
+    return max(128u, (_2761 / 32u));
 }
 
 static inline __attribute__((always_inline))
@@ -306,8 +306,8 @@ uint parts_of_tile(constant Push& push, thread uint& first_row, thread uint& gro
 {
     uint n_parts = 1u;
     uint param = 0u;
-    uint _2802 = token_of(param, first_row, group_size);
-    for (uint token = _2802; token <= last_token_of_tile(push, first_row, group_size); token++)
+    uint _2810 = token_of(param, first_row, group_size);
+    for (uint token = _2810; token <= last_token_of_tile(push, first_row, group_size); token++)
     {
         uint param_1 = token;
         uint param_2 = seq_of(param_1, push, v_1143);
@@ -490,16 +490,16 @@ uint2 seen_positions(thread const uint& part, thread const uint& n_keys, thread 
     uint param = n_keys;
     uint n_positions = part_positions(param, push);
     uint first = part * n_positions;
-    uint _2778;
+    uint _2786;
     if (first_position > first)
     {
-        _2778 = ((first_position - first) / 128u) * 128u;
+        _2786 = ((first_position - first) / 128u) * 128u;
     }
     else
     {
-        _2778 = 0u;
+        _2786 = 0u;
     }
-    uint left_out = _2778;
+    uint left_out = _2786;
     return uint2(first + left_out, min(n_keys, (first + n_positions)));
 }
 
@@ -1043,33 +1043,35 @@ void add_values(thread const uint& block, thread const uint& n_1, const device K
             continue;
         }
         uint _1916 = lane / kPairsAtOnce;
-        for (uint first = _1916; first < n_1; first += _1995)
+        for (uint first = _1916; first < n_1; first += _2003)
         {
-            bool is_asked = (false && (p == 0u)) && (first < kStride);
-            for (uint i = 0u; i < kValuesAtOnce; i++)
+            if ((false && (p == 0u)) && (first < kStride))
             {
-                if (is_asked)
+                for (uint i = 0u; i < kValuesAtOnce; i++)
                 {
                     values[i] = first_values[i];
                 }
-                else
+            }
+            else
+            {
+                for (uint i_1 = 0u; i_1 < kValuesAtOnce; i_1++)
                 {
-                    uint param_8 = first + (i * kStride);
+                    uint param_8 = first + (i_1 * kStride);
                     uint param_9 = pair;
                     uint param_10 = n_1;
-                    values[i] = value_of(param_8, param_9, param_10, v_336, push, v_rows);
+                    values[i_1] = value_of(param_8, param_9, param_10, v_336, push, v_rows);
                 }
             }
-            for (uint i_1 = 0u; i_1 < kValuesAtOnce; i_1++)
+            for (uint i_2 = 0u; i_2 < kValuesAtOnce; i_2++)
             {
-                uint position_1 = first + (i_1 * kStride);
+                uint position_1 = first + (i_2 * kStride);
                 if (position_1 >= n_1)
                 {
                     break;
                 }
                 uint param_11 = position_1;
                 uint param_12 = p;
-                float2 param_13 = values[i_1];
+                float2 param_13 = values[i_2];
                 add_value(param_11, param_12, param_13, value_sum, weights);
             }
         }
@@ -1083,54 +1085,54 @@ void attend(thread const uint& first_token, thread const uint& last_token, threa
     if (lane < kValues)
     {
         uint param = lane;
-        bool _2010 = exists(param, push, first_row, group_size);
-        bool _2018;
-        if (_2010)
-        {
-            uint param_1 = lane;
-            _2018 = token_of(param_1, first_row, group_size) >= first_token;
-        }
-        else
-        {
-            _2018 = _2010;
-        }
+        bool _2018 = exists(param, push, first_row, group_size);
         bool _2026;
         if (_2018)
         {
-            uint param_2 = lane;
-            _2026 = token_of(param_2, first_row, group_size) <= last_token;
+            uint param_1 = lane;
+            _2026 = token_of(param_1, first_row, group_size) >= first_token;
         }
         else
         {
             _2026 = _2018;
         }
-        bool is_among = _2026;
-        int _2029;
+        bool _2034;
+        if (_2026)
+        {
+            uint param_2 = lane;
+            _2034 = token_of(param_2, first_row, group_size) <= last_token;
+        }
+        else
+        {
+            _2034 = _2026;
+        }
+        bool is_among = _2034;
+        int _2037;
         if (is_among)
         {
             uint param_3 = lane;
             uint param_4 = seq;
             uint param_5 = token_of(param_3, first_row, group_size);
-            _2029 = keys_of(param_4, param_5, push, v_1031, v_1184) - 1;
+            _2037 = keys_of(param_4, param_5, push, v_1031, v_1184) - 1;
         }
         else
         {
-            _2029 = -1;
+            _2037 = -1;
         }
-        last_seen[lane] = _2029;
-        int _2046;
+        last_seen[lane] = _2037;
+        int _2054;
         if (is_among)
         {
             uint param_6 = lane;
             uint param_7 = seq;
             uint param_8 = token_of(param_6, first_row, group_size);
-            _2046 = int(first_of(param_7, param_8, push, v_1031, v_1164));
+            _2054 = int(first_of(param_7, param_8, push, v_1031, v_1164));
         }
         else
         {
-            _2046 = 0;
+            _2054 = 0;
         }
-        first_seen[lane] = _2046;
+        first_seen[lane] = _2054;
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
     for (uint block = first; block < end; block += 128u)
@@ -1196,18 +1198,18 @@ void sum_up(thread const uint& part, const device KvWords& v_336, constant Push&
         uint first_position = first_of(param_5, param_6, push, v_1031, v_1164);
         for (;;)
         {
-            bool _2949 = last_token < last_of_tile;
-            bool _2958;
-            if (_2949)
+            bool _2957 = last_token < last_of_tile;
+            bool _2966;
+            if (_2957)
             {
                 uint param_7 = last_token + 1u;
-                _2958 = seq_of(param_7, push, v_1143) == seq;
+                _2966 = seq_of(param_7, push, v_1143) == seq;
             }
             else
             {
-                _2958 = _2949;
+                _2966 = _2957;
             }
-            if (_2958)
+            if (_2966)
             {
                 uint param_8 = seq;
                 uint param_9 = last_token + 1u;
@@ -1246,21 +1248,21 @@ void sum_up(thread const uint& part, const device KvWords& v_336, constant Push&
 static inline __attribute__((always_inline))
 void note_damage(thread spvUnsafeArray<float2, _1639>& value_sum, threadgroup short& are_damaged)
 {
-    for (uint i = 0u; i < _2845; i++)
+    for (uint i = 0u; i < _2853; i++)
     {
         float param = value_sum[i].x;
-        bool _2852 = !is_finite(param);
-        bool _2862;
-        if (!_2852)
+        bool _2860 = !is_finite(param);
+        bool _2870;
+        if (!_2860)
         {
             float param_1 = value_sum[i].y;
-            _2862 = !is_finite(param_1);
+            _2870 = !is_finite(param_1);
         }
         else
         {
-            _2862 = _2852;
+            _2870 = _2860;
         }
-        if (_2862)
+        if (_2870)
         {
             are_damaged = short(true);
         }
@@ -1272,7 +1274,7 @@ void share_sums(thread const uint& p, thread const uint& first_component, thread
 {
     uint lane = gl_LocalInvocationID.x;
     float4 sums;
-    float _2162;
+    float _2170;
     for (uint c = 0u; c < 1u; c++)
     {
         uint component = first_component + c;
@@ -1283,13 +1285,13 @@ void share_sums(thread const uint& p, thread const uint& first_component, thread
                 bool is_damaged = ((damaged[p] >> ((r + j) + (component * 16u))) & 1u) != 0u;
                 if (is_damaged)
                 {
-                    _2162 = as_type<float>(2143289344u);
+                    _2170 = as_type<float>(2143289344u);
                 }
                 else
                 {
-                    _2162 = value_sum[((r + j) * kPairsOfLane) + p][component];
+                    _2170 = value_sum[((r + j) * kPairsOfLane) + p][component];
                 }
-                sums[j] = _2162;
+                sums[j] = _2170;
             }
             weights[((((c * 128u) + lane) * kValues) + r) / 4u] = sums;
         }
@@ -1308,27 +1310,27 @@ float reduced_sum(thread const uint& i, threadgroup float (&reduced)[_898], thre
 }
 
 static inline __attribute__((always_inline))
-void store_sums(thread const uint& p, thread const uint& first_component, thread const uint& part, constant Push& push, thread uint3& gl_LocalInvocationID, threadgroup float (&reduced)[_898], thread uint& gl_NumSubgroups, thread uint& first_row, thread uint& group_size, thread uint& head_kv, threadgroup float (&largest)[kValues], threadgroup float4 (&weights)[_1659], thread bool& is_only_part, device Merged& v_2294, volatile device Out& v_2312, volatile device Softmax& v_2348)
+void store_sums(thread const uint& p, thread const uint& first_component, thread const uint& part, constant Push& push, thread uint3& gl_LocalInvocationID, threadgroup float (&reduced)[_898], thread uint& gl_NumSubgroups, thread uint& first_row, thread uint& group_size, thread uint& head_kv, threadgroup float (&largest)[kValues], threadgroup float4 (&weights)[_1659], thread bool& is_only_part, device Merged& v_2302, volatile device Out& v_2320, volatile device Softmax& v_2356)
 {
-    float _2327;
-    for (uint i = gl_LocalInvocationID.x; i < _2204; i += 128u)
+    float _2335;
+    for (uint i = gl_LocalInvocationID.x; i < _2212; i += 128u)
     {
         uint row = i / n;
         uint c = i % 1u;
         uint pair = (i % n) / 1u;
         uint dimension = ((2u * (pair + (p * 128u))) + first_component) + c;
         uint param = row;
-        bool _2229 = !exists(param, push, first_row, group_size);
-        bool _2237;
-        if (!_2229)
+        bool _2237 = !exists(param, push, first_row, group_size);
+        bool _2245;
+        if (!_2237)
         {
-            _2237 = dimension >= push.head_dim_v;
+            _2245 = dimension >= push.head_dim_v;
         }
         else
         {
-            _2237 = _2229;
+            _2245 = _2237;
         }
-        if (_2237)
+        if (_2245)
         {
             continue;
         }
@@ -1344,27 +1346,27 @@ void store_sums(thread const uint& p, thread const uint& first_component, thread
         uint vector = ((part * push.n_tokens) * push.n_head) + vector_of(param_2, push, first_row, group_size, head_kv);
         if (is_only_part)
         {
-            v_2294.merged[(push.merged_at + (vector * push.head_dim_v)) + dimension] = sum / total;
+            v_2302.merged[(push.merged_at + (vector * push.head_dim_v)) + dimension] = sum / total;
             continue;
         }
         if (push.keeps_sums == 0u)
         {
-            _2327 = sum / total;
+            _2335 = sum / total;
         }
         else
         {
-            _2327 = sum;
+            _2335 = sum;
         }
-        v_2312.result[(push.out_at + (vector * push.head_dim_v)) + dimension] = _2327;
+        v_2320.result[(push.out_at + (vector * push.head_dim_v)) + dimension] = _2335;
         if ((push.keeps_sums != 0u) && (dimension == 0u))
         {
-            v_2348.softmax[push.softmax_at + vector] = float2(largest[row], total);
+            v_2356.softmax[push.softmax_at + vector] = float2(largest[row], total);
         }
     }
 }
 
 static inline __attribute__((always_inline))
-void store(thread const uint& part, constant Push& push, thread uint3& gl_LocalInvocationID, threadgroup float (&reduced)[_898], thread uint& gl_NumSubgroups, thread uint& first_row, thread uint& group_size, thread uint& head_kv, threadgroup float (&largest)[kValues], thread spvUnsafeArray<float2, _1639>& value_sum, threadgroup float4 (&weights)[_1659], thread spvUnsafeArray<uint, kPairsOfLane>& damaged, thread bool& is_only_part, device Merged& v_2294, volatile device Out& v_2312, volatile device Softmax& v_2348)
+void store(thread const uint& part, constant Push& push, thread uint3& gl_LocalInvocationID, threadgroup float (&reduced)[_898], thread uint& gl_NumSubgroups, thread uint& first_row, thread uint& group_size, thread uint& head_kv, threadgroup float (&largest)[kValues], thread spvUnsafeArray<float2, _1639>& value_sum, threadgroup float4 (&weights)[_1659], thread spvUnsafeArray<uint, kPairsOfLane>& damaged, thread bool& is_only_part, device Merged& v_2302, volatile device Out& v_2320, volatile device Softmax& v_2356)
 {
     for (uint p = 0u; p < kPairsOfLane; p++)
     {
@@ -1377,18 +1379,18 @@ void store(thread const uint& part, constant Push& push, thread uint3& gl_LocalI
             uint param_2 = p;
             uint param_3 = component;
             uint param_4 = part;
-            store_sums(param_2, param_3, param_4, push, gl_LocalInvocationID, reduced, gl_NumSubgroups, first_row, group_size, head_kv, largest, weights, is_only_part, v_2294, v_2312, v_2348);
-            bool _2393 = (p + 1u) < kPairsOfLane;
-            bool _2400;
-            if (!_2393)
+            store_sums(param_2, param_3, param_4, push, gl_LocalInvocationID, reduced, gl_NumSubgroups, first_row, group_size, head_kv, largest, weights, is_only_part, v_2302, v_2320, v_2356);
+            bool _2401 = (p + 1u) < kPairsOfLane;
+            bool _2408;
+            if (!_2401)
             {
-                _2400 = (component + 1u) < 2u;
+                _2408 = (component + 1u) < 2u;
             }
             else
             {
-                _2400 = _2393;
+                _2408 = _2401;
             }
-            if (_2400)
+            if (_2408)
             {
                 threadgroup_barrier(mem_flags::mem_threadgroup);
             }
@@ -1397,20 +1399,20 @@ void store(thread const uint& part, constant Push& push, thread uint3& gl_LocalI
 }
 
 static inline __attribute__((always_inline))
-float2 softmax_of_part(thread const uint& part, thread const uint& row, threadgroup float2 (&softmaxes)[_2409])
+float2 softmax_of_part(thread const uint& part, thread const uint& row, threadgroup float2 (&softmaxes)[_2417])
 {
     return softmaxes[(row * 32u) + part];
 }
 
 static inline __attribute__((always_inline))
-float sum_of_part(thread const uint& part, thread const uint& row, thread const uint& dimension, constant Push& push, thread uint& first_row, thread uint& group_size, thread uint& head_kv, volatile device Out& v_2312)
+float sum_of_part(thread const uint& part, thread const uint& row, thread const uint& dimension, constant Push& push, thread uint& first_row, thread uint& group_size, thread uint& head_kv, volatile device Out& v_2320)
 {
     uint param = row;
-    return v_2312.result[(push.out_at + ((((part * push.n_tokens) * push.n_head) + vector_of(param, push, first_row, group_size, head_kv)) * push.head_dim_v)) + dimension];
+    return v_2320.result[(push.out_at + ((((part * push.n_tokens) * push.n_head) + vector_of(param, push, first_row, group_size, head_kv)) * push.head_dim_v)) + dimension];
 }
 
 static inline __attribute__((always_inline))
-float put_together(thread const uint& vector, thread const uint& dimension, thread const uint& n_parts, constant Push& push, thread uint& first_row, thread uint& group_size, thread uint& head_kv, volatile device Out& v_2312, threadgroup float2 (&softmaxes)[_2409])
+float put_together(thread const uint& vector, thread const uint& dimension, thread const uint& n_parts, constant Push& push, thread uint& first_row, thread uint& group_size, thread uint& head_kv, volatile device Out& v_2320, threadgroup float2 (&softmaxes)[_2417])
 {
     uint param = 0u;
     uint param_1 = vector;
@@ -1433,7 +1435,7 @@ float put_together(thread const uint& vector, thread const uint& dimension, thre
     float weight_sum = 0.0;
     spvUnsafeArray<float2, 8> softmaxes_1;
     spvUnsafeArray<float, 8> sums;
-    float _2573;
+    float _2581;
     for (uint first_1 = 0u; first_1 < n_parts; first_1 += 8u)
     {
         for (uint i_2 = 0u; i_2 < 8u; i_2++)
@@ -1445,7 +1447,7 @@ float put_together(thread const uint& vector, thread const uint& dimension, thre
             uint param_6 = part;
             uint param_7 = vector;
             uint param_8 = dimension;
-            sums[i_2] = sum_of_part(param_6, param_7, param_8, push, first_row, group_size, head_kv, v_2312);
+            sums[i_2] = sum_of_part(param_6, param_7, param_8, push, first_row, group_size, head_kv, v_2320);
         }
         for (uint i_3 = 0u; i_3 < 8u; i_3++)
         {
@@ -1455,13 +1457,13 @@ float put_together(thread const uint& vector, thread const uint& dimension, thre
             }
             if (softmaxes_1[i_3].x == largest)
             {
-                _2573 = 1.0;
+                _2581 = 1.0;
             }
             else
             {
-                _2573 = exp(softmaxes_1[i_3].x - largest);
+                _2581 = exp(softmaxes_1[i_3].x - largest);
             }
-            float weight = _2573;
+            float weight = _2581;
             sum += (weight * sums[i_3]);
             weight_sum += (weight * softmaxes_1[i_3].y);
         }
@@ -1470,14 +1472,14 @@ float put_together(thread const uint& vector, thread const uint& dimension, thre
 }
 
 static inline __attribute__((always_inline))
-void merge(thread const uint& n_parts, constant Push& push, thread uint3& gl_LocalInvocationID, thread uint& first_row, thread uint3& gl_WorkGroupID, thread uint& group_size, thread uint& head_kv, device Merged& v_2294, volatile device Out& v_2312, volatile device Softmax& v_2348, threadgroup float2 (&softmaxes)[_2409], thread uint3& gl_NumWorkGroups, threadgroup uint& n_done_before, volatile device Done& v_2627)
+void merge(thread const uint& n_parts, constant Push& push, thread uint3& gl_LocalInvocationID, thread uint& first_row, thread uint3& gl_WorkGroupID, thread uint& group_size, thread uint& head_kv, device Merged& v_2302, volatile device Out& v_2320, volatile device Softmax& v_2356, threadgroup float2 (&softmaxes)[_2417], thread uint3& gl_NumWorkGroups, threadgroup uint& n_done_before, volatile device Done& v_2635)
 {
     threadgroup_barrier(mem_flags::mem_device);
     uint tile = (gl_WorkGroupID.y * gl_NumWorkGroups.x) + gl_WorkGroupID.x;
     if (gl_LocalInvocationID.x == 0u)
     {
-        uint _2630 = atomic_fetch_add_explicit((volatile device atomic_uint*)&v_2627.n_done[tile], 1u, memory_order_relaxed);
-        n_done_before = _2630;
+        uint _2638 = atomic_fetch_add_explicit((volatile device atomic_uint*)&v_2635.n_done[tile], 1u, memory_order_relaxed);
+        n_done_before = _2638;
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
     if ((n_done_before + 1u) < n_parts)
@@ -1487,7 +1489,7 @@ void merge(thread const uint& n_parts, constant Push& push, thread uint3& gl_Loc
     threadgroup_barrier(mem_flags::mem_device);
     if (gl_LocalInvocationID.x == 0u)
     {
-        v_2627.n_done[tile] = 0u;
+        v_2635.n_done[tile] = 0u;
     }
     for (uint i = gl_LocalInvocationID.x; i < (kValues * n_parts); i += 128u)
     {
@@ -1497,7 +1499,7 @@ void merge(thread const uint& n_parts, constant Push& push, thread uint3& gl_Loc
         if (exists(param, push, first_row, group_size))
         {
             uint param_1 = row;
-            softmaxes[(row * 32u) + part] = v_2348.softmax[(push.softmax_at + ((part * push.n_tokens) * push.n_head)) + vector_of(param_1, push, first_row, group_size, head_kv)];
+            softmaxes[(row * 32u) + part] = v_2356.softmax[(push.softmax_at + ((part * push.n_tokens) * push.n_head)) + vector_of(param_1, push, first_row, group_size, head_kv)];
         }
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
@@ -1514,11 +1516,11 @@ void merge(thread const uint& n_parts, constant Push& push, thread uint3& gl_Loc
         uint param_4 = row_1;
         uint param_5 = dimension;
         uint param_6 = n_parts;
-        v_2294.merged[(push.merged_at + (vector_of(param_3, push, first_row, group_size, head_kv) * push.head_dim_v)) + dimension] = put_together(param_4, param_5, param_6, push, first_row, group_size, head_kv, v_2312, softmaxes);
+        v_2302.merged[(push.merged_at + (vector_of(param_3, push, first_row, group_size, head_kv) * push.head_dim_v)) + dimension] = put_together(param_4, param_5, param_6, push, first_row, group_size, head_kv, v_2320, softmaxes);
     }
 }
 
-kernel void attention(const device KvWords& v_336 [[buffer(0)]], constant Push& push [[buffer(30)]], const device KvQuads& v_753 [[buffer(1)]], const device PageTable& v_1303 [[buffer(2)]], const device Seq& v_1143 [[buffer(3)]], const device Pos& v_1184 [[buffer(4)]], const device Q& v_1233 [[buffer(5)]], volatile device Out& v_2312 [[buffer(6)]], volatile device Softmax& v_2348 [[buffer(7)]], const device First& v_1164 [[buffer(8)]], const device Constants& v_503 [[buffer(9)]], const device MainPages& v_1031 [[buffer(10)]], volatile device Done& v_2627 [[buffer(11)]], device Merged& v_2294 [[buffer(12)]], uint3 gl_LocalInvocationID [[thread_position_in_threadgroup]], uint gl_SubgroupID [[simdgroup_index_in_threadgroup]], uint gl_NumSubgroups [[simdgroups_per_threadgroup]], uint3 gl_WorkGroupID [[threadgroup_position_in_grid]], uint3 gl_NumWorkGroups [[threadgroups_per_grid]])
+kernel void attention(const device KvWords& v_336 [[buffer(0)]], constant Push& push [[buffer(30)]], const device KvQuads& v_753 [[buffer(1)]], const device PageTable& v_1303 [[buffer(2)]], const device Seq& v_1143 [[buffer(3)]], const device Pos& v_1184 [[buffer(4)]], const device Q& v_1233 [[buffer(5)]], volatile device Out& v_2320 [[buffer(6)]], volatile device Softmax& v_2356 [[buffer(7)]], const device First& v_1164 [[buffer(8)]], const device Constants& v_503 [[buffer(9)]], const device MainPages& v_1031 [[buffer(10)]], volatile device Done& v_2635 [[buffer(11)]], device Merged& v_2302 [[buffer(12)]], uint3 gl_LocalInvocationID [[thread_position_in_threadgroup]], uint gl_SubgroupID [[simdgroup_index_in_threadgroup]], uint gl_NumSubgroups [[simdgroups_per_threadgroup]], uint3 gl_WorkGroupID [[threadgroup_position_in_grid]], uint3 gl_NumWorkGroups [[threadgroups_per_grid]])
 {
     threadgroup float v_levels[kVLevels];
     threadgroup float residual_signs[_531];
@@ -1531,7 +1533,7 @@ kernel void attention(const device KvWords& v_336 [[buffer(0)]], constant Push& 
     threadgroup float largest[kValues];
     threadgroup float shrink[kValues];
     threadgroup float4 weights[_1659];
-    threadgroup float2 softmaxes[_2409];
+    threadgroup float2 softmaxes[_2417];
     threadgroup uint n_done_before;
     threadgroup short are_damaged;
     uint head_kv = gl_WorkGroupID.y;
@@ -1546,16 +1548,16 @@ kernel void attention(const device KvWords& v_336 [[buffer(0)]], constant Push& 
     spvUnsafeArray<float2, kValuesAtOnce> first_values;
     bool is_careful;
     bool is_only_part;
-    uint _3024;
+    uint _3032;
     if (kMerges)
     {
-        _3024 = parts_of_tile(push, first_row, group_size, v_1031, v_1143, v_1184);
+        _3032 = parts_of_tile(push, first_row, group_size, v_1031, v_1143, v_1184);
     }
     else
     {
-        _3024 = push.n_parts;
+        _3032 = push.n_parts;
     }
-    uint n_parts = _3024;
+    uint n_parts = _3032;
     if (part >= n_parts)
     {
         return;
@@ -1581,16 +1583,16 @@ kernel void attention(const device KvWords& v_336 [[buffer(0)]], constant Push& 
         param_1 = weight_sum;
         bool param_2 = true;
         reduce(param_1, param_2, reduced, gl_SubgroupID);
-        bool _3078;
+        bool _3086;
         if (!is_careful)
         {
-            _3078 = !bool(are_damaged);
+            _3086 = !bool(are_damaged);
         }
         else
         {
-            _3078 = is_careful;
+            _3086 = is_careful;
         }
-        if (_3078)
+        if (_3086)
         {
             break;
         }
@@ -1598,11 +1600,11 @@ kernel void attention(const device KvWords& v_336 [[buffer(0)]], constant Push& 
         continue;
     }
     uint param_3 = part;
-    store(param_3, push, gl_LocalInvocationID, reduced, gl_NumSubgroups, first_row, group_size, head_kv, largest, value_sum, weights, damaged, is_only_part, v_2294, v_2312, v_2348);
+    store(param_3, push, gl_LocalInvocationID, reduced, gl_NumSubgroups, first_row, group_size, head_kv, largest, value_sum, weights, damaged, is_only_part, v_2302, v_2320, v_2356);
     if (kMerges && (!is_only_part))
     {
         uint param_4 = n_parts;
-        merge(param_4, push, gl_LocalInvocationID, first_row, gl_WorkGroupID, group_size, head_kv, v_2294, v_2312, v_2348, softmaxes, gl_NumWorkGroups, n_done_before, v_2627);
+        merge(param_4, push, gl_LocalInvocationID, first_row, gl_WorkGroupID, group_size, head_kv, v_2302, v_2320, v_2356, softmaxes, gl_NumWorkGroups, n_done_before, v_2635);
     }
 }
 

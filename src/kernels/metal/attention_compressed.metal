@@ -193,9 +193,9 @@ constant uint kPairsAtOnce = _2495 ? kVPairs : 128u;
 constant uint kValuesAtOnce = SPIRV_CROSS_CONSTANT_ID_9;
 constant uint kStride = (128u / kPairsAtOnce);
 constant uint _2535 = (kStride * kPairsAtOnce);
-constant uint _2687 = (kValuesAtOnce * kStride);
+constant uint _2695 = (kValuesAtOnce * kStride);
 constant uint n = (kPairsAtOnce * 1u);
-constant uint _2896 = (kValues * n);
+constant uint _2904 = (kValues * n);
 
 struct Merged
 {
@@ -216,15 +216,15 @@ struct Softmax
 #define SPIRV_CROSS_CONSTANT_ID_10 false
 #endif
 constant bool kMerges = SPIRV_CROSS_CONSTANT_ID_10;
-constant uint _3100 = (kValues * 32u);
-constant uint _3101 = kMerges ? _3100 : 1u;
+constant uint _3108 = (kValues * 32u);
+constant uint _3109 = kMerges ? _3108 : 1u;
 
 struct Done
 {
     uint n_done[1];
 };
 
-constant uint _3537 = (kValues * kPairsOfLane);
+constant uint _3545 = (kValues * kPairsOfLane);
 constant uint3 gl_WorkGroupSize [[maybe_unused]] = uint3(128u, 1u, 1u);
 
 static inline __attribute__((always_inline))
@@ -289,16 +289,16 @@ uint part_positions(thread const uint& n_1, constant Push& push)
     {
         return 2147483647u;
     }
-    uint _3445;
+    uint _3453;
     if (n_1 <= 1u)
     {
-        _3445 = 1u;
+        _3453 = 1u;
     }
     else
     {
-        _3445 = 2u << uint(int(spvFindUMSB(n_1 - 1u)));
+        _3453 = 2u << uint(int(spvFindUMSB(n_1 - 1u)));
     }
-    return max(128u, (_3445 / 32u));
+    return max(128u, (_3453 / 32u));
 }
 
 static inline __attribute__((always_inline))
@@ -306,8 +306,8 @@ uint parts_of_tile(constant Push& push, thread uint& first_row, thread uint& gro
 {
     uint n_parts = 1u;
     uint param = 0u;
-    uint _3494 = token_of(param, first_row, group_size);
-    for (uint token = _3494; token <= last_token_of_tile(push, first_row, group_size); token++)
+    uint _3502 = token_of(param, first_row, group_size);
+    for (uint token = _3502; token <= last_token_of_tile(push, first_row, group_size); token++)
     {
         uint param_1 = token;
         uint param_2 = seq_of(param_1, push, v_1838);
@@ -490,16 +490,16 @@ uint2 seen_positions(thread const uint& part, thread const uint& n_keys, thread 
     uint param = n_keys;
     uint n_positions = part_positions(param, push);
     uint first = part * n_positions;
-    uint _3470;
+    uint _3478;
     if (first_position > first)
     {
-        _3470 = ((first_position - first) / 128u) * 128u;
+        _3478 = ((first_position - first) / 128u) * 128u;
     }
     else
     {
-        _3470 = 0u;
+        _3478 = 0u;
     }
-    uint left_out = _3470;
+    uint left_out = _3478;
     return uint2(first + left_out, min(n_keys, (first + n_positions)));
 }
 
@@ -1301,33 +1301,35 @@ void add_values(thread const uint& block, thread const uint& n_1, const device K
             continue;
         }
         uint _2608 = lane / kPairsAtOnce;
-        for (uint first = _2608; first < n_1; first += _2687)
+        for (uint first = _2608; first < n_1; first += _2695)
         {
-            bool is_asked = (false && (p == 0u)) && (first < kStride);
-            for (uint i = 0u; i < kValuesAtOnce; i++)
+            if ((false && (p == 0u)) && (first < kStride))
             {
-                if (is_asked)
+                for (uint i = 0u; i < kValuesAtOnce; i++)
                 {
                     values[i] = first_values[i];
                 }
-                else
+            }
+            else
+            {
+                for (uint i_1 = 0u; i_1 < kValuesAtOnce; i_1++)
                 {
-                    uint param_8 = first + (i * kStride);
+                    uint param_8 = first + (i_1 * kStride);
                     uint param_9 = pair;
                     uint param_10 = n_1;
-                    values[i] = value_of(param_8, param_9, param_10, v_352, push, v_levels, residual_signs, v_rows);
+                    values[i_1] = value_of(param_8, param_9, param_10, v_352, push, v_levels, residual_signs, v_rows);
                 }
             }
-            for (uint i_1 = 0u; i_1 < kValuesAtOnce; i_1++)
+            for (uint i_2 = 0u; i_2 < kValuesAtOnce; i_2++)
             {
-                uint position_1 = first + (i_1 * kStride);
+                uint position_1 = first + (i_2 * kStride);
                 if (position_1 >= n_1)
                 {
                     break;
                 }
                 uint param_11 = position_1;
                 uint param_12 = p;
-                float2 param_13 = values[i_1];
+                float2 param_13 = values[i_2];
                 add_value(param_11, param_12, param_13, value_sum, weights);
             }
         }
@@ -1341,54 +1343,54 @@ void attend(thread const uint& first_token, thread const uint& last_token, threa
     if (lane < kValues)
     {
         uint param = lane;
-        bool _2702 = exists(param, push, first_row, group_size);
-        bool _2710;
-        if (_2702)
-        {
-            uint param_1 = lane;
-            _2710 = token_of(param_1, first_row, group_size) >= first_token;
-        }
-        else
-        {
-            _2710 = _2702;
-        }
+        bool _2710 = exists(param, push, first_row, group_size);
         bool _2718;
         if (_2710)
         {
-            uint param_2 = lane;
-            _2718 = token_of(param_2, first_row, group_size) <= last_token;
+            uint param_1 = lane;
+            _2718 = token_of(param_1, first_row, group_size) >= first_token;
         }
         else
         {
             _2718 = _2710;
         }
-        bool is_among = _2718;
-        int _2721;
+        bool _2726;
+        if (_2718)
+        {
+            uint param_2 = lane;
+            _2726 = token_of(param_2, first_row, group_size) <= last_token;
+        }
+        else
+        {
+            _2726 = _2718;
+        }
+        bool is_among = _2726;
+        int _2729;
         if (is_among)
         {
             uint param_3 = lane;
             uint param_4 = seq;
             uint param_5 = token_of(param_3, first_row, group_size);
-            _2721 = keys_of(param_4, param_5, push, v_1726, v_1878) - 1;
+            _2729 = keys_of(param_4, param_5, push, v_1726, v_1878) - 1;
         }
         else
         {
-            _2721 = -1;
+            _2729 = -1;
         }
-        last_seen[lane] = _2721;
-        int _2738;
+        last_seen[lane] = _2729;
+        int _2746;
         if (is_among)
         {
             uint param_6 = lane;
             uint param_7 = seq;
             uint param_8 = token_of(param_6, first_row, group_size);
-            _2738 = int(first_of(param_7, param_8, push, v_1726, v_1858));
+            _2746 = int(first_of(param_7, param_8, push, v_1726, v_1858));
         }
         else
         {
-            _2738 = 0;
+            _2746 = 0;
         }
-        first_seen[lane] = _2738;
+        first_seen[lane] = _2746;
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
     for (uint block = first; block < end; block += 128u)
@@ -1454,18 +1456,18 @@ void sum_up(thread const uint& part, const device KvWords& v_352, constant Push&
         uint first_position = first_of(param_5, param_6, push, v_1726, v_1858);
         for (;;)
         {
-            bool _3641 = last_token < last_of_tile;
-            bool _3650;
-            if (_3641)
+            bool _3649 = last_token < last_of_tile;
+            bool _3658;
+            if (_3649)
             {
                 uint param_7 = last_token + 1u;
-                _3650 = seq_of(param_7, push, v_1838) == seq;
+                _3658 = seq_of(param_7, push, v_1838) == seq;
             }
             else
             {
-                _3650 = _3641;
+                _3658 = _3649;
             }
-            if (_3650)
+            if (_3658)
             {
                 uint param_8 = seq;
                 uint param_9 = last_token + 1u;
@@ -1504,21 +1506,21 @@ void sum_up(thread const uint& part, const device KvWords& v_352, constant Push&
 static inline __attribute__((always_inline))
 void note_damage(thread spvUnsafeArray<float2, _2331>& value_sum, threadgroup short& are_damaged)
 {
-    for (uint i = 0u; i < _3537; i++)
+    for (uint i = 0u; i < _3545; i++)
     {
         float param = value_sum[i].x;
-        bool _3544 = !is_finite(param);
-        bool _3554;
-        if (!_3544)
+        bool _3552 = !is_finite(param);
+        bool _3562;
+        if (!_3552)
         {
             float param_1 = value_sum[i].y;
-            _3554 = !is_finite(param_1);
+            _3562 = !is_finite(param_1);
         }
         else
         {
-            _3554 = _3544;
+            _3562 = _3552;
         }
-        if (_3554)
+        if (_3562)
         {
             are_damaged = short(true);
         }
@@ -1530,7 +1532,7 @@ void share_sums(thread const uint& p, thread const uint& first_component, thread
 {
     uint lane = gl_LocalInvocationID.x;
     float4 sums;
-    float _2854;
+    float _2862;
     for (uint c = 0u; c < 1u; c++)
     {
         uint component = first_component + c;
@@ -1541,13 +1543,13 @@ void share_sums(thread const uint& p, thread const uint& first_component, thread
                 bool is_damaged = ((damaged[p] >> ((r + j) + (component * 16u))) & 1u) != 0u;
                 if (is_damaged)
                 {
-                    _2854 = as_type<float>(2143289344u);
+                    _2862 = as_type<float>(2143289344u);
                 }
                 else
                 {
-                    _2854 = value_sum[((r + j) * kPairsOfLane) + p][component];
+                    _2862 = value_sum[((r + j) * kPairsOfLane) + p][component];
                 }
-                sums[j] = _2854;
+                sums[j] = _2862;
             }
             weights[((((c * 128u) + lane) * kValues) + r) / 4u] = sums;
         }
@@ -1566,27 +1568,27 @@ float reduced_sum(thread const uint& i, threadgroup float (&reduced)[_1593], thr
 }
 
 static inline __attribute__((always_inline))
-void store_sums(thread const uint& p, thread const uint& first_component, thread const uint& part, constant Push& push, thread uint3& gl_LocalInvocationID, threadgroup float (&reduced)[_1593], thread uint& gl_NumSubgroups, thread uint& first_row, thread uint& group_size, thread uint& head_kv, threadgroup float (&largest)[kValues], threadgroup float4 (&weights)[_2351], thread bool& is_only_part, device Merged& v_2986, volatile device Out& v_3004, volatile device Softmax& v_3040)
+void store_sums(thread const uint& p, thread const uint& first_component, thread const uint& part, constant Push& push, thread uint3& gl_LocalInvocationID, threadgroup float (&reduced)[_1593], thread uint& gl_NumSubgroups, thread uint& first_row, thread uint& group_size, thread uint& head_kv, threadgroup float (&largest)[kValues], threadgroup float4 (&weights)[_2351], thread bool& is_only_part, device Merged& v_2994, volatile device Out& v_3012, volatile device Softmax& v_3048)
 {
-    float _3019;
-    for (uint i = gl_LocalInvocationID.x; i < _2896; i += 128u)
+    float _3027;
+    for (uint i = gl_LocalInvocationID.x; i < _2904; i += 128u)
     {
         uint row = i / n;
         uint c = i % 1u;
         uint pair = (i % n) / 1u;
         uint dimension = ((2u * (pair + (p * 128u))) + first_component) + c;
         uint param = row;
-        bool _2921 = !exists(param, push, first_row, group_size);
-        bool _2929;
-        if (!_2921)
+        bool _2929 = !exists(param, push, first_row, group_size);
+        bool _2937;
+        if (!_2929)
         {
-            _2929 = dimension >= push.head_dim_v;
+            _2937 = dimension >= push.head_dim_v;
         }
         else
         {
-            _2929 = _2921;
+            _2937 = _2929;
         }
-        if (_2929)
+        if (_2937)
         {
             continue;
         }
@@ -1602,27 +1604,27 @@ void store_sums(thread const uint& p, thread const uint& first_component, thread
         uint vector = ((part * push.n_tokens) * push.n_head) + vector_of(param_2, push, first_row, group_size, head_kv);
         if (is_only_part)
         {
-            v_2986.merged[(push.merged_at + (vector * push.head_dim_v)) + dimension] = sum / total;
+            v_2994.merged[(push.merged_at + (vector * push.head_dim_v)) + dimension] = sum / total;
             continue;
         }
         if (push.keeps_sums == 0u)
         {
-            _3019 = sum / total;
+            _3027 = sum / total;
         }
         else
         {
-            _3019 = sum;
+            _3027 = sum;
         }
-        v_3004.result[(push.out_at + (vector * push.head_dim_v)) + dimension] = _3019;
+        v_3012.result[(push.out_at + (vector * push.head_dim_v)) + dimension] = _3027;
         if ((push.keeps_sums != 0u) && (dimension == 0u))
         {
-            v_3040.softmax[push.softmax_at + vector] = float2(largest[row], total);
+            v_3048.softmax[push.softmax_at + vector] = float2(largest[row], total);
         }
     }
 }
 
 static inline __attribute__((always_inline))
-void store(thread const uint& part, constant Push& push, thread uint3& gl_LocalInvocationID, threadgroup float (&reduced)[_1593], thread uint& gl_NumSubgroups, thread uint& first_row, thread uint& group_size, thread uint& head_kv, threadgroup float (&largest)[kValues], thread spvUnsafeArray<float2, _2331>& value_sum, threadgroup float4 (&weights)[_2351], thread spvUnsafeArray<uint, kPairsOfLane>& damaged, thread bool& is_only_part, device Merged& v_2986, volatile device Out& v_3004, volatile device Softmax& v_3040)
+void store(thread const uint& part, constant Push& push, thread uint3& gl_LocalInvocationID, threadgroup float (&reduced)[_1593], thread uint& gl_NumSubgroups, thread uint& first_row, thread uint& group_size, thread uint& head_kv, threadgroup float (&largest)[kValues], thread spvUnsafeArray<float2, _2331>& value_sum, threadgroup float4 (&weights)[_2351], thread spvUnsafeArray<uint, kPairsOfLane>& damaged, thread bool& is_only_part, device Merged& v_2994, volatile device Out& v_3012, volatile device Softmax& v_3048)
 {
     for (uint p = 0u; p < kPairsOfLane; p++)
     {
@@ -1635,18 +1637,18 @@ void store(thread const uint& part, constant Push& push, thread uint3& gl_LocalI
             uint param_2 = p;
             uint param_3 = component;
             uint param_4 = part;
-            store_sums(param_2, param_3, param_4, push, gl_LocalInvocationID, reduced, gl_NumSubgroups, first_row, group_size, head_kv, largest, weights, is_only_part, v_2986, v_3004, v_3040);
-            bool _3085 = (p + 1u) < kPairsOfLane;
-            bool _3092;
-            if (!_3085)
+            store_sums(param_2, param_3, param_4, push, gl_LocalInvocationID, reduced, gl_NumSubgroups, first_row, group_size, head_kv, largest, weights, is_only_part, v_2994, v_3012, v_3048);
+            bool _3093 = (p + 1u) < kPairsOfLane;
+            bool _3100;
+            if (!_3093)
             {
-                _3092 = (component + 1u) < 2u;
+                _3100 = (component + 1u) < 2u;
             }
             else
             {
-                _3092 = _3085;
+                _3100 = _3093;
             }
-            if (_3092)
+            if (_3100)
             {
                 threadgroup_barrier(mem_flags::mem_threadgroup);
             }
@@ -1655,20 +1657,20 @@ void store(thread const uint& part, constant Push& push, thread uint3& gl_LocalI
 }
 
 static inline __attribute__((always_inline))
-float2 softmax_of_part(thread const uint& part, thread const uint& row, threadgroup float2 (&softmaxes)[_3101])
+float2 softmax_of_part(thread const uint& part, thread const uint& row, threadgroup float2 (&softmaxes)[_3109])
 {
     return softmaxes[(row * 32u) + part];
 }
 
 static inline __attribute__((always_inline))
-float sum_of_part(thread const uint& part, thread const uint& row, thread const uint& dimension, constant Push& push, thread uint& first_row, thread uint& group_size, thread uint& head_kv, volatile device Out& v_3004)
+float sum_of_part(thread const uint& part, thread const uint& row, thread const uint& dimension, constant Push& push, thread uint& first_row, thread uint& group_size, thread uint& head_kv, volatile device Out& v_3012)
 {
     uint param = row;
-    return v_3004.result[(push.out_at + ((((part * push.n_tokens) * push.n_head) + vector_of(param, push, first_row, group_size, head_kv)) * push.head_dim_v)) + dimension];
+    return v_3012.result[(push.out_at + ((((part * push.n_tokens) * push.n_head) + vector_of(param, push, first_row, group_size, head_kv)) * push.head_dim_v)) + dimension];
 }
 
 static inline __attribute__((always_inline))
-float put_together(thread const uint& vector, thread const uint& dimension, thread const uint& n_parts, constant Push& push, thread uint& first_row, thread uint& group_size, thread uint& head_kv, volatile device Out& v_3004, threadgroup float2 (&softmaxes)[_3101])
+float put_together(thread const uint& vector, thread const uint& dimension, thread const uint& n_parts, constant Push& push, thread uint& first_row, thread uint& group_size, thread uint& head_kv, volatile device Out& v_3012, threadgroup float2 (&softmaxes)[_3109])
 {
     uint param = 0u;
     uint param_1 = vector;
@@ -1691,7 +1693,7 @@ float put_together(thread const uint& vector, thread const uint& dimension, thre
     float weight_sum = 0.0;
     spvUnsafeArray<float2, 8> softmaxes_1;
     spvUnsafeArray<float, 8> sums;
-    float _3265;
+    float _3273;
     for (uint first_1 = 0u; first_1 < n_parts; first_1 += 8u)
     {
         for (uint i_2 = 0u; i_2 < 8u; i_2++)
@@ -1703,7 +1705,7 @@ float put_together(thread const uint& vector, thread const uint& dimension, thre
             uint param_6 = part;
             uint param_7 = vector;
             uint param_8 = dimension;
-            sums[i_2] = sum_of_part(param_6, param_7, param_8, push, first_row, group_size, head_kv, v_3004);
+            sums[i_2] = sum_of_part(param_6, param_7, param_8, push, first_row, group_size, head_kv, v_3012);
         }
         for (uint i_3 = 0u; i_3 < 8u; i_3++)
         {
@@ -1713,13 +1715,13 @@ float put_together(thread const uint& vector, thread const uint& dimension, thre
             }
             if (softmaxes_1[i_3].x == largest)
             {
-                _3265 = 1.0;
+                _3273 = 1.0;
             }
             else
             {
-                _3265 = exp(softmaxes_1[i_3].x - largest);
+                _3273 = exp(softmaxes_1[i_3].x - largest);
             }
-            float weight = _3265;
+            float weight = _3273;
             sum += (weight * sums[i_3]);
             weight_sum += (weight * softmaxes_1[i_3].y);
         }
@@ -1728,14 +1730,14 @@ float put_together(thread const uint& vector, thread const uint& dimension, thre
 }
 
 static inline __attribute__((always_inline))
-void merge(thread const uint& n_parts, constant Push& push, thread uint3& gl_LocalInvocationID, thread uint& first_row, thread uint3& gl_WorkGroupID, thread uint& group_size, thread uint& head_kv, device Merged& v_2986, volatile device Out& v_3004, volatile device Softmax& v_3040, threadgroup float2 (&softmaxes)[_3101], thread uint3& gl_NumWorkGroups, threadgroup uint& n_done_before, volatile device Done& v_3319)
+void merge(thread const uint& n_parts, constant Push& push, thread uint3& gl_LocalInvocationID, thread uint& first_row, thread uint3& gl_WorkGroupID, thread uint& group_size, thread uint& head_kv, device Merged& v_2994, volatile device Out& v_3012, volatile device Softmax& v_3048, threadgroup float2 (&softmaxes)[_3109], thread uint3& gl_NumWorkGroups, threadgroup uint& n_done_before, volatile device Done& v_3327)
 {
     threadgroup_barrier(mem_flags::mem_device);
     uint tile = (gl_WorkGroupID.y * gl_NumWorkGroups.x) + gl_WorkGroupID.x;
     if (gl_LocalInvocationID.x == 0u)
     {
-        uint _3322 = atomic_fetch_add_explicit((volatile device atomic_uint*)&v_3319.n_done[tile], 1u, memory_order_relaxed);
-        n_done_before = _3322;
+        uint _3330 = atomic_fetch_add_explicit((volatile device atomic_uint*)&v_3327.n_done[tile], 1u, memory_order_relaxed);
+        n_done_before = _3330;
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
     if ((n_done_before + 1u) < n_parts)
@@ -1745,7 +1747,7 @@ void merge(thread const uint& n_parts, constant Push& push, thread uint3& gl_Loc
     threadgroup_barrier(mem_flags::mem_device);
     if (gl_LocalInvocationID.x == 0u)
     {
-        v_3319.n_done[tile] = 0u;
+        v_3327.n_done[tile] = 0u;
     }
     for (uint i = gl_LocalInvocationID.x; i < (kValues * n_parts); i += 128u)
     {
@@ -1755,7 +1757,7 @@ void merge(thread const uint& n_parts, constant Push& push, thread uint3& gl_Loc
         if (exists(param, push, first_row, group_size))
         {
             uint param_1 = row;
-            softmaxes[(row * 32u) + part] = v_3040.softmax[(push.softmax_at + ((part * push.n_tokens) * push.n_head)) + vector_of(param_1, push, first_row, group_size, head_kv)];
+            softmaxes[(row * 32u) + part] = v_3048.softmax[(push.softmax_at + ((part * push.n_tokens) * push.n_head)) + vector_of(param_1, push, first_row, group_size, head_kv)];
         }
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
@@ -1772,11 +1774,11 @@ void merge(thread const uint& n_parts, constant Push& push, thread uint3& gl_Loc
         uint param_4 = row_1;
         uint param_5 = dimension;
         uint param_6 = n_parts;
-        v_2986.merged[(push.merged_at + (vector_of(param_3, push, first_row, group_size, head_kv) * push.head_dim_v)) + dimension] = put_together(param_4, param_5, param_6, push, first_row, group_size, head_kv, v_3004, softmaxes);
+        v_2994.merged[(push.merged_at + (vector_of(param_3, push, first_row, group_size, head_kv) * push.head_dim_v)) + dimension] = put_together(param_4, param_5, param_6, push, first_row, group_size, head_kv, v_3012, softmaxes);
     }
 }
 
-kernel void attention_compressed(const device KvWords& v_352 [[buffer(0)]], constant Push& push [[buffer(30)]], const device KvQuads& v_1450 [[buffer(1)]], const device PageTable& v_1997 [[buffer(2)]], const device Seq& v_1838 [[buffer(3)]], const device Pos& v_1878 [[buffer(4)]], const device Q& v_1927 [[buffer(5)]], volatile device Out& v_3004 [[buffer(6)]], volatile device Softmax& v_3040 [[buffer(7)]], const device First& v_1858 [[buffer(8)]], const device Constants& v_519 [[buffer(9)]], const device MainPages& v_1726 [[buffer(10)]], volatile device Done& v_3319 [[buffer(11)]], device Merged& v_2986 [[buffer(12)]], uint3 gl_LocalInvocationID [[thread_position_in_threadgroup]], uint gl_SubgroupID [[simdgroup_index_in_threadgroup]], uint gl_NumSubgroups [[simdgroups_per_threadgroup]], uint3 gl_WorkGroupID [[threadgroup_position_in_grid]], uint3 gl_NumWorkGroups [[threadgroups_per_grid]])
+kernel void attention_compressed(const device KvWords& v_352 [[buffer(0)]], constant Push& push [[buffer(30)]], const device KvQuads& v_1450 [[buffer(1)]], const device PageTable& v_1997 [[buffer(2)]], const device Seq& v_1838 [[buffer(3)]], const device Pos& v_1878 [[buffer(4)]], const device Q& v_1927 [[buffer(5)]], volatile device Out& v_3012 [[buffer(6)]], volatile device Softmax& v_3048 [[buffer(7)]], const device First& v_1858 [[buffer(8)]], const device Constants& v_519 [[buffer(9)]], const device MainPages& v_1726 [[buffer(10)]], volatile device Done& v_3327 [[buffer(11)]], device Merged& v_2994 [[buffer(12)]], uint3 gl_LocalInvocationID [[thread_position_in_threadgroup]], uint gl_SubgroupID [[simdgroup_index_in_threadgroup]], uint gl_NumSubgroups [[simdgroups_per_threadgroup]], uint3 gl_WorkGroupID [[threadgroup_position_in_grid]], uint3 gl_NumWorkGroups [[threadgroups_per_grid]])
 {
     threadgroup float v_levels[kVLevels];
     threadgroup float residual_signs[_547];
@@ -1789,7 +1791,7 @@ kernel void attention_compressed(const device KvWords& v_352 [[buffer(0)]], cons
     threadgroup float largest[kValues];
     threadgroup float shrink[kValues];
     threadgroup float4 weights[_2351];
-    threadgroup float2 softmaxes[_3101];
+    threadgroup float2 softmaxes[_3109];
     threadgroup uint n_done_before;
     threadgroup short are_damaged;
     uint head_kv = gl_WorkGroupID.y;
@@ -1804,16 +1806,16 @@ kernel void attention_compressed(const device KvWords& v_352 [[buffer(0)]], cons
     spvUnsafeArray<float2, kValuesAtOnce> first_values;
     bool is_careful;
     bool is_only_part;
-    uint _3716;
+    uint _3724;
     if (kMerges)
     {
-        _3716 = parts_of_tile(push, first_row, group_size, v_1726, v_1838, v_1878);
+        _3724 = parts_of_tile(push, first_row, group_size, v_1726, v_1838, v_1878);
     }
     else
     {
-        _3716 = push.n_parts;
+        _3724 = push.n_parts;
     }
-    uint n_parts = _3716;
+    uint n_parts = _3724;
     if (part >= n_parts)
     {
         return;
@@ -1839,16 +1841,16 @@ kernel void attention_compressed(const device KvWords& v_352 [[buffer(0)]], cons
         param_1 = weight_sum;
         bool param_2 = true;
         reduce(param_1, param_2, reduced, gl_SubgroupID);
-        bool _3770;
+        bool _3778;
         if (!is_careful)
         {
-            _3770 = !bool(are_damaged);
+            _3778 = !bool(are_damaged);
         }
         else
         {
-            _3770 = is_careful;
+            _3778 = is_careful;
         }
-        if (_3770)
+        if (_3778)
         {
             break;
         }
@@ -1856,11 +1858,11 @@ kernel void attention_compressed(const device KvWords& v_352 [[buffer(0)]], cons
         continue;
     }
     uint param_3 = part;
-    store(param_3, push, gl_LocalInvocationID, reduced, gl_NumSubgroups, first_row, group_size, head_kv, largest, value_sum, weights, damaged, is_only_part, v_2986, v_3004, v_3040);
+    store(param_3, push, gl_LocalInvocationID, reduced, gl_NumSubgroups, first_row, group_size, head_kv, largest, value_sum, weights, damaged, is_only_part, v_2994, v_3012, v_3048);
     if (kMerges && (!is_only_part))
     {
         uint param_4 = n_parts;
-        merge(param_4, push, gl_LocalInvocationID, first_row, gl_WorkGroupID, group_size, head_kv, v_2986, v_3004, v_3040, softmaxes, gl_NumWorkGroups, n_done_before, v_3319);
+        merge(param_4, push, gl_LocalInvocationID, first_row, gl_WorkGroupID, group_size, head_kv, v_2994, v_3012, v_3048, softmaxes, gl_NumWorkGroups, n_done_before, v_3327);
     }
 }
 

@@ -302,9 +302,9 @@ constant uint kPairsAtOnce = _3172 ? kVPairs : 128u;
 constant uint kValuesAtOnce = SPIRV_CROSS_CONSTANT_ID_9;
 constant uint kStride = (128u / kPairsAtOnce);
 constant uint _3212 = (kStride * kPairsAtOnce);
-constant uint _3365 = (kValuesAtOnce * kStride);
+constant uint _3373 = (kValuesAtOnce * kStride);
 constant uint n = (kPairsAtOnce * 2u);
-constant uint _3574 = (kKey * n);
+constant uint _3582 = (kKey * n);
 
 struct Merged
 {
@@ -325,15 +325,15 @@ struct Softmax
 #define SPIRV_CROSS_CONSTANT_ID_10 false
 #endif
 constant bool kMerges = SPIRV_CROSS_CONSTANT_ID_10;
-constant uint _3779 = (kKey * 32u);
-constant uint _3780 = kMerges ? _3779 : 1u;
+constant uint _3787 = (kKey * 32u);
+constant uint _3788 = kMerges ? _3787 : 1u;
 
 struct Done
 {
     uint n_done[1];
 };
 
-constant uint _4215 = (kKey * kPairsOfLane);
+constant uint _4223 = (kKey * kPairsOfLane);
 constant uint3 gl_WorkGroupSize [[maybe_unused]] = uint3(128u, 1u, 1u);
 
 static inline __attribute__((always_inline))
@@ -522,16 +522,16 @@ uint part_positions(thread const uint& n_1, constant Push& push)
     {
         return 2147483647u;
     }
-    uint _4123;
+    uint _4131;
     if (n_1 <= 1u)
     {
-        _4123 = 1u;
+        _4131 = 1u;
     }
     else
     {
-        _4123 = 2u << uint(int(spvFindUMSB(n_1 - 1u)));
+        _4131 = 2u << uint(int(spvFindUMSB(n_1 - 1u)));
     }
-    return max(128u, (_4123 / 32u));
+    return max(128u, (_4131 / 32u));
 }
 
 static inline __attribute__((always_inline))
@@ -539,8 +539,8 @@ uint parts_of_tile(constant Push& push, thread uint& own_sequence, thread int& o
 {
     uint n_parts = 1u;
     uint param = 0u;
-    uint _4172 = token_of(param);
-    for (uint token = _4172; token <= last_token_of_tile(); token++)
+    uint _4180 = token_of(param);
+    for (uint token = _4180; token <= last_token_of_tile(); token++)
     {
         uint param_1 = token;
         uint param_2 = seq_of(param_1, own_sequence);
@@ -573,16 +573,16 @@ uint2 seen_positions(thread const uint& part, thread const uint& n_keys, thread 
     uint param = n_keys;
     uint n_positions = part_positions(param, push);
     uint first = part * n_positions;
-    uint _4148;
+    uint _4156;
     if (first_position > first)
     {
-        _4148 = ((first_position - first) / 128u) * 128u;
+        _4156 = ((first_position - first) / 128u) * 128u;
     }
     else
     {
-        _4148 = 0u;
+        _4156 = 0u;
     }
-    uint left_out = _4148;
+    uint left_out = _4156;
     return uint2(first + left_out, min(n_keys, (first + n_positions)));
 }
 
@@ -1836,33 +1836,35 @@ void add_values(thread const uint& block, thread const uint& n_1, device KvWords
             continue;
         }
         uint _3285 = lane / kPairsAtOnce;
-        for (uint first = _3285; first < n_1; first += _3365)
+        for (uint first = _3285; first < n_1; first += _3373)
         {
-            bool is_asked = (true && (p == 0u)) && (first < kStride);
-            for (uint i = 0u; i < kValuesAtOnce; i++)
+            if ((true && (p == 0u)) && (first < kStride))
             {
-                if (is_asked)
+                for (uint i = 0u; i < kValuesAtOnce; i++)
                 {
                     values[i] = first_values[i];
                 }
-                else
+            }
+            else
+            {
+                for (uint i_1 = 0u; i_1 < kValuesAtOnce; i_1++)
                 {
-                    uint param_8 = first + (i * kStride);
+                    uint param_8 = first + (i_1 * kStride);
                     uint param_9 = pair;
                     uint param_10 = n_1;
-                    values[i] = value_of(param_8, param_9, param_10, v_449, push, v_rows);
+                    values[i_1] = value_of(param_8, param_9, param_10, v_449, push, v_rows);
                 }
             }
-            for (uint i_1 = 0u; i_1 < kValuesAtOnce; i_1++)
+            for (uint i_2 = 0u; i_2 < kValuesAtOnce; i_2++)
             {
-                uint position_1 = first + (i_1 * kStride);
+                uint position_1 = first + (i_2 * kStride);
                 if (position_1 >= n_1)
                 {
                     break;
                 }
                 uint param_11 = position_1;
                 uint param_12 = p;
-                float2 param_13 = values[i_1];
+                float2 param_13 = values[i_2];
                 add_value(param_11, param_12, param_13, value_sum, weights);
             }
         }
@@ -1876,54 +1878,54 @@ void attend(thread const uint& first_token, thread const uint& last_token, threa
     if (lane < kKey)
     {
         uint param = lane;
-        bool _3380 = exists(param, group_size);
-        bool _3388;
-        if (_3380)
-        {
-            uint param_1 = lane;
-            _3388 = token_of(param_1) >= first_token;
-        }
-        else
-        {
-            _3388 = _3380;
-        }
+        bool _3388 = exists(param, group_size);
         bool _3396;
         if (_3388)
         {
-            uint param_2 = lane;
-            _3396 = token_of(param_2) <= last_token;
+            uint param_1 = lane;
+            _3396 = token_of(param_1) >= first_token;
         }
         else
         {
             _3396 = _3388;
         }
-        bool is_among = _3396;
-        int _3399;
+        bool _3404;
+        if (_3396)
+        {
+            uint param_2 = lane;
+            _3404 = token_of(param_2) <= last_token;
+        }
+        else
+        {
+            _3404 = _3396;
+        }
+        bool is_among = _3404;
+        int _3407;
         if (is_among)
         {
             uint param_3 = lane;
             uint param_4 = seq;
             uint param_5 = token_of(param_3);
-            _3399 = keys_of(param_4, param_5, own_position) - 1;
+            _3407 = keys_of(param_4, param_5, own_position) - 1;
         }
         else
         {
-            _3399 = -1;
+            _3407 = -1;
         }
-        last_seen[lane] = _3399;
-        int _3416;
+        last_seen[lane] = _3407;
+        int _3424;
         if (is_among)
         {
             uint param_6 = lane;
             uint param_7 = seq;
             uint param_8 = token_of(param_6);
-            _3416 = int(first_of(param_7, param_8, push, v_1136));
+            _3424 = int(first_of(param_7, param_8, push, v_1136));
         }
         else
         {
-            _3416 = 0;
+            _3424 = 0;
         }
-        first_seen[lane] = _3416;
+        first_seen[lane] = _3424;
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
     for (uint block = first; block < end; block += 128u)
@@ -1989,18 +1991,18 @@ void sum_up(thread const uint& part, device KvWords& v_449, constant Push& push,
         uint first_position = first_of(param_5, param_6, push, v_1136);
         for (;;)
         {
-            bool _4318 = last_token < last_of_tile;
-            bool _4327;
-            if (_4318)
+            bool _4326 = last_token < last_of_tile;
+            bool _4335;
+            if (_4326)
             {
                 uint param_7 = last_token + 1u;
-                _4327 = seq_of(param_7, own_sequence) == seq;
+                _4335 = seq_of(param_7, own_sequence) == seq;
             }
             else
             {
-                _4327 = _4318;
+                _4335 = _4326;
             }
-            if (_4327)
+            if (_4335)
             {
                 uint param_8 = seq;
                 uint param_9 = last_token + 1u;
@@ -2039,21 +2041,21 @@ void sum_up(thread const uint& part, device KvWords& v_449, constant Push& push,
 static inline __attribute__((always_inline))
 void note_damage(thread spvUnsafeArray<float2, _3007>& value_sum, threadgroup short& are_damaged)
 {
-    for (uint i = 0u; i < _4215; i++)
+    for (uint i = 0u; i < _4223; i++)
     {
         float param = value_sum[i].x;
-        bool _4222 = !is_finite(param);
-        bool _4232;
-        if (!_4222)
+        bool _4230 = !is_finite(param);
+        bool _4240;
+        if (!_4230)
         {
             float param_1 = value_sum[i].y;
-            _4232 = !is_finite(param_1);
+            _4240 = !is_finite(param_1);
         }
         else
         {
-            _4232 = _4222;
+            _4240 = _4230;
         }
-        if (_4232)
+        if (_4240)
         {
             are_damaged = short(true);
         }
@@ -2065,7 +2067,7 @@ void share_sums(thread const uint& p, thread const uint& first_component, thread
 {
     uint lane = gl_LocalInvocationID.x;
     float2 sums;
-    float _3532;
+    float _3540;
     for (uint c = 0u; c < 2u; c++)
     {
         uint component = first_component + c;
@@ -2076,13 +2078,13 @@ void share_sums(thread const uint& p, thread const uint& first_component, thread
                 bool is_damaged = ((damaged[p] >> ((r + j) + (component * 16u))) & 1u) != 0u;
                 if (is_damaged)
                 {
-                    _3532 = as_type<float>(2143289344u);
+                    _3540 = as_type<float>(2143289344u);
                 }
                 else
                 {
-                    _3532 = value_sum[((r + j) * kPairsOfLane) + p][component];
+                    _3540 = value_sum[((r + j) * kPairsOfLane) + p][component];
                 }
-                sums[j] = _3532;
+                sums[j] = _3540;
             }
             weights[((((c * 128u) + lane) * kKey) + r) / 2u] = sums;
         }
@@ -2101,27 +2103,27 @@ float reduced_sum(thread const uint& i, threadgroup float (&reduced)[_1011], thr
 }
 
 static inline __attribute__((always_inline))
-void store_sums(thread const uint& p, thread const uint& first_component, thread const uint& part, constant Push& push, thread uint3& gl_LocalInvocationID, threadgroup float (&reduced)[_1011], thread uint& gl_NumSubgroups, thread uint& head_kv, thread uint& group_size, threadgroup float (&largest)[kKey], threadgroup float2 (&weights)[_3027], thread bool& is_only_part, device Merged& v_3665, volatile device Out& v_3683, volatile device Softmax& v_3719)
+void store_sums(thread const uint& p, thread const uint& first_component, thread const uint& part, constant Push& push, thread uint3& gl_LocalInvocationID, threadgroup float (&reduced)[_1011], thread uint& gl_NumSubgroups, thread uint& head_kv, thread uint& group_size, threadgroup float (&largest)[kKey], threadgroup float2 (&weights)[_3027], thread bool& is_only_part, device Merged& v_3673, volatile device Out& v_3691, volatile device Softmax& v_3727)
 {
-    float _3698;
-    for (uint i = gl_LocalInvocationID.x; i < _3574; i += 128u)
+    float _3706;
+    for (uint i = gl_LocalInvocationID.x; i < _3582; i += 128u)
     {
         uint row = i / n;
         uint c = i % 2u;
         uint pair = (i % n) / 2u;
         uint dimension = ((2u * (pair + (p * 128u))) + first_component) + c;
         uint param = row;
-        bool _3599 = !exists(param, group_size);
-        bool _3607;
-        if (!_3599)
+        bool _3607 = !exists(param, group_size);
+        bool _3615;
+        if (!_3607)
         {
-            _3607 = dimension >= push.head_dim_v;
+            _3615 = dimension >= push.head_dim_v;
         }
         else
         {
-            _3607 = _3599;
+            _3615 = _3607;
         }
-        if (_3607)
+        if (_3615)
         {
             continue;
         }
@@ -2137,27 +2139,27 @@ void store_sums(thread const uint& p, thread const uint& first_component, thread
         uint vector = ((part * push.n_tokens) * push.n_head) + vector_of(param_2, head_kv, group_size);
         if (is_only_part)
         {
-            v_3665.merged[(push.merged_at + (vector * push.head_dim_v)) + dimension] = sum / total;
+            v_3673.merged[(push.merged_at + (vector * push.head_dim_v)) + dimension] = sum / total;
             continue;
         }
         if (push.keeps_sums == 0u)
         {
-            _3698 = sum / total;
+            _3706 = sum / total;
         }
         else
         {
-            _3698 = sum;
+            _3706 = sum;
         }
-        v_3683.result[(push.out_at + (vector * push.head_dim_v)) + dimension] = _3698;
+        v_3691.result[(push.out_at + (vector * push.head_dim_v)) + dimension] = _3706;
         if ((push.keeps_sums != 0u) && (dimension == 0u))
         {
-            v_3719.softmax[push.softmax_at + vector] = float2(largest[row], total);
+            v_3727.softmax[push.softmax_at + vector] = float2(largest[row], total);
         }
     }
 }
 
 static inline __attribute__((always_inline))
-void store(thread const uint& part, constant Push& push, thread uint3& gl_LocalInvocationID, threadgroup float (&reduced)[_1011], thread uint& gl_NumSubgroups, thread uint& head_kv, thread uint& group_size, threadgroup float (&largest)[kKey], thread spvUnsafeArray<float2, _3007>& value_sum, threadgroup float2 (&weights)[_3027], thread spvUnsafeArray<uint, kPairsOfLane>& damaged, thread bool& is_only_part, device Merged& v_3665, volatile device Out& v_3683, volatile device Softmax& v_3719)
+void store(thread const uint& part, constant Push& push, thread uint3& gl_LocalInvocationID, threadgroup float (&reduced)[_1011], thread uint& gl_NumSubgroups, thread uint& head_kv, thread uint& group_size, threadgroup float (&largest)[kKey], thread spvUnsafeArray<float2, _3007>& value_sum, threadgroup float2 (&weights)[_3027], thread spvUnsafeArray<uint, kPairsOfLane>& damaged, thread bool& is_only_part, device Merged& v_3673, volatile device Out& v_3691, volatile device Softmax& v_3727)
 {
     for (uint p = 0u; p < kPairsOfLane; p++)
     {
@@ -2170,18 +2172,18 @@ void store(thread const uint& part, constant Push& push, thread uint3& gl_LocalI
             uint param_2 = p;
             uint param_3 = component;
             uint param_4 = part;
-            store_sums(param_2, param_3, param_4, push, gl_LocalInvocationID, reduced, gl_NumSubgroups, head_kv, group_size, largest, weights, is_only_part, v_3665, v_3683, v_3719);
-            bool _3764 = (p + 1u) < kPairsOfLane;
-            bool _3771;
-            if (!_3764)
+            store_sums(param_2, param_3, param_4, push, gl_LocalInvocationID, reduced, gl_NumSubgroups, head_kv, group_size, largest, weights, is_only_part, v_3673, v_3691, v_3727);
+            bool _3772 = (p + 1u) < kPairsOfLane;
+            bool _3779;
+            if (!_3772)
             {
-                _3771 = (component + 2u) < 2u;
+                _3779 = (component + 2u) < 2u;
             }
             else
             {
-                _3771 = _3764;
+                _3779 = _3772;
             }
-            if (_3771)
+            if (_3779)
             {
                 threadgroup_barrier(mem_flags::mem_threadgroup);
             }
@@ -2190,20 +2192,20 @@ void store(thread const uint& part, constant Push& push, thread uint3& gl_LocalI
 }
 
 static inline __attribute__((always_inline))
-float2 softmax_of_part(thread const uint& part, thread const uint& row, threadgroup float2 (&softmaxes)[_3780])
+float2 softmax_of_part(thread const uint& part, thread const uint& row, threadgroup float2 (&softmaxes)[_3788])
 {
     return softmaxes[(row * 32u) + part];
 }
 
 static inline __attribute__((always_inline))
-float sum_of_part(thread const uint& part, thread const uint& row, thread const uint& dimension, constant Push& push, thread uint& head_kv, thread uint& group_size, volatile device Out& v_3683)
+float sum_of_part(thread const uint& part, thread const uint& row, thread const uint& dimension, constant Push& push, thread uint& head_kv, thread uint& group_size, volatile device Out& v_3691)
 {
     uint param = row;
-    return v_3683.result[(push.out_at + ((((part * push.n_tokens) * push.n_head) + vector_of(param, head_kv, group_size)) * push.head_dim_v)) + dimension];
+    return v_3691.result[(push.out_at + ((((part * push.n_tokens) * push.n_head) + vector_of(param, head_kv, group_size)) * push.head_dim_v)) + dimension];
 }
 
 static inline __attribute__((always_inline))
-float put_together(thread const uint& vector, thread const uint& dimension, thread const uint& n_parts, constant Push& push, thread uint& head_kv, thread uint& group_size, volatile device Out& v_3683, threadgroup float2 (&softmaxes)[_3780])
+float put_together(thread const uint& vector, thread const uint& dimension, thread const uint& n_parts, constant Push& push, thread uint& head_kv, thread uint& group_size, volatile device Out& v_3691, threadgroup float2 (&softmaxes)[_3788])
 {
     uint param = 0u;
     uint param_1 = vector;
@@ -2226,7 +2228,7 @@ float put_together(thread const uint& vector, thread const uint& dimension, thre
     float weight_sum = 0.0;
     spvUnsafeArray<float2, 8> softmaxes_1;
     spvUnsafeArray<float, 8> sums;
-    float _3943;
+    float _3951;
     for (uint first_1 = 0u; first_1 < n_parts; first_1 += 8u)
     {
         for (uint i_2 = 0u; i_2 < 8u; i_2++)
@@ -2238,7 +2240,7 @@ float put_together(thread const uint& vector, thread const uint& dimension, thre
             uint param_6 = part;
             uint param_7 = vector;
             uint param_8 = dimension;
-            sums[i_2] = sum_of_part(param_6, param_7, param_8, push, head_kv, group_size, v_3683);
+            sums[i_2] = sum_of_part(param_6, param_7, param_8, push, head_kv, group_size, v_3691);
         }
         for (uint i_3 = 0u; i_3 < 8u; i_3++)
         {
@@ -2248,13 +2250,13 @@ float put_together(thread const uint& vector, thread const uint& dimension, thre
             }
             if (softmaxes_1[i_3].x == largest)
             {
-                _3943 = 1.0;
+                _3951 = 1.0;
             }
             else
             {
-                _3943 = exp(softmaxes_1[i_3].x - largest);
+                _3951 = exp(softmaxes_1[i_3].x - largest);
             }
-            float weight = _3943;
+            float weight = _3951;
             sum += (weight * sums[i_3]);
             weight_sum += (weight * softmaxes_1[i_3].y);
         }
@@ -2263,14 +2265,14 @@ float put_together(thread const uint& vector, thread const uint& dimension, thre
 }
 
 static inline __attribute__((always_inline))
-void merge(thread const uint& n_parts, constant Push& push, thread uint3& gl_LocalInvocationID, thread uint& head_kv, thread uint& group_size, device Merged& v_3665, volatile device Out& v_3683, volatile device Softmax& v_3719, threadgroup float2 (&softmaxes)[_3780], thread uint3& gl_WorkGroupID, thread uint3& gl_NumWorkGroups, threadgroup uint& n_done_before, volatile device Done& v_3997)
+void merge(thread const uint& n_parts, constant Push& push, thread uint3& gl_LocalInvocationID, thread uint& head_kv, thread uint& group_size, device Merged& v_3673, volatile device Out& v_3691, volatile device Softmax& v_3727, threadgroup float2 (&softmaxes)[_3788], thread uint3& gl_WorkGroupID, thread uint3& gl_NumWorkGroups, threadgroup uint& n_done_before, volatile device Done& v_4005)
 {
     threadgroup_barrier(mem_flags::mem_device);
     uint tile = (gl_WorkGroupID.y * gl_NumWorkGroups.x) + gl_WorkGroupID.x;
     if (gl_LocalInvocationID.x == 0u)
     {
-        uint _4000 = atomic_fetch_add_explicit((volatile device atomic_uint*)&v_3997.n_done[tile], 1u, memory_order_relaxed);
-        n_done_before = _4000;
+        uint _4008 = atomic_fetch_add_explicit((volatile device atomic_uint*)&v_4005.n_done[tile], 1u, memory_order_relaxed);
+        n_done_before = _4008;
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
     if ((n_done_before + 1u) < n_parts)
@@ -2280,7 +2282,7 @@ void merge(thread const uint& n_parts, constant Push& push, thread uint3& gl_Loc
     threadgroup_barrier(mem_flags::mem_device);
     if (gl_LocalInvocationID.x == 0u)
     {
-        v_3997.n_done[tile] = 0u;
+        v_4005.n_done[tile] = 0u;
     }
     for (uint i = gl_LocalInvocationID.x; i < (kKey * n_parts); i += 128u)
     {
@@ -2290,7 +2292,7 @@ void merge(thread const uint& n_parts, constant Push& push, thread uint3& gl_Loc
         if (exists(param, group_size))
         {
             uint param_1 = row;
-            softmaxes[(row * 32u) + part] = v_3719.softmax[(push.softmax_at + ((part * push.n_tokens) * push.n_head)) + vector_of(param_1, head_kv, group_size)];
+            softmaxes[(row * 32u) + part] = v_3727.softmax[(push.softmax_at + ((part * push.n_tokens) * push.n_head)) + vector_of(param_1, head_kv, group_size)];
         }
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
@@ -2307,11 +2309,11 @@ void merge(thread const uint& n_parts, constant Push& push, thread uint3& gl_Loc
         uint param_4 = row_1;
         uint param_5 = dimension;
         uint param_6 = n_parts;
-        v_3665.merged[(push.merged_at + (vector_of(param_3, head_kv, group_size) * push.head_dim_v)) + dimension] = put_together(param_4, param_5, param_6, push, head_kv, group_size, v_3683, softmaxes);
+        v_3673.merged[(push.merged_at + (vector_of(param_3, head_kv, group_size) * push.head_dim_v)) + dimension] = put_together(param_4, param_5, param_6, push, head_kv, group_size, v_3691, softmaxes);
     }
 }
 
-kernel void attention_row(device KvWords& v_449 [[buffer(0)]], constant Push& push [[buffer(30)]], device KvQuads& v_866 [[buffer(1)]], const device PageTable& v_2381 [[buffer(2)]], const device Seq& v_1081 [[buffer(3)]], const device Pos& v_1094 [[buffer(4)]], const device Q& v_1926 [[buffer(5)]], volatile device Out& v_3683 [[buffer(6)]], volatile device Softmax& v_3719 [[buffer(7)]], const device First& v_1136 [[buffer(8)]], const device Constants& v_615 [[buffer(9)]], volatile device Done& v_3997 [[buffer(11)]], device Merged& v_3665 [[buffer(12)]], const device QNorm& v_1953 [[buffer(13)]], const device KNorm& v_1978 [[buffer(14)]], uint3 gl_LocalInvocationID [[thread_position_in_threadgroup]], uint gl_SubgroupID [[simdgroup_index_in_threadgroup]], uint gl_NumSubgroups [[simdgroups_per_threadgroup]], uint3 gl_WorkGroupID [[threadgroup_position_in_grid]], uint3 gl_NumWorkGroups [[threadgroups_per_grid]])
+kernel void attention_row(device KvWords& v_449 [[buffer(0)]], constant Push& push [[buffer(30)]], device KvQuads& v_866 [[buffer(1)]], const device PageTable& v_2381 [[buffer(2)]], const device Seq& v_1081 [[buffer(3)]], const device Pos& v_1094 [[buffer(4)]], const device Q& v_1926 [[buffer(5)]], volatile device Out& v_3691 [[buffer(6)]], volatile device Softmax& v_3727 [[buffer(7)]], const device First& v_1136 [[buffer(8)]], const device Constants& v_615 [[buffer(9)]], volatile device Done& v_4005 [[buffer(11)]], device Merged& v_3673 [[buffer(12)]], const device QNorm& v_1953 [[buffer(13)]], const device KNorm& v_1978 [[buffer(14)]], uint3 gl_LocalInvocationID [[thread_position_in_threadgroup]], uint gl_SubgroupID [[simdgroup_index_in_threadgroup]], uint gl_NumSubgroups [[simdgroups_per_threadgroup]], uint3 gl_WorkGroupID [[threadgroup_position_in_grid]], uint3 gl_NumWorkGroups [[threadgroups_per_grid]])
 {
     threadgroup float v_levels[kVLevels];
     threadgroup float residual_signs[_643];
@@ -2326,7 +2328,7 @@ kernel void attention_row(device KvWords& v_449 [[buffer(0)]], constant Push& pu
     threadgroup float largest[kKey];
     threadgroup float shrink[kKey];
     threadgroup float2 weights[_3027];
-    threadgroup float2 softmaxes[_3780];
+    threadgroup float2 softmaxes[_3788];
     threadgroup uint n_done_before;
     threadgroup short are_damaged;
     uint head_kv = gl_WorkGroupID.y;
@@ -2347,16 +2349,16 @@ kernel void attention_row(device KvWords& v_449 [[buffer(0)]], constant Push& pu
     spvUnsafeArray<float2, kValuesAtOnce> first_values;
     bool is_careful;
     bool is_only_part;
-    uint _4394;
+    uint _4402;
     if (kMerges)
     {
-        _4394 = parts_of_tile(push, own_sequence, own_position);
+        _4402 = parts_of_tile(push, own_sequence, own_position);
     }
     else
     {
-        _4394 = push.n_parts;
+        _4402 = push.n_parts;
     }
-    uint n_parts = _4394;
+    uint n_parts = _4402;
     if (part >= n_parts)
     {
         return;
@@ -2393,16 +2395,16 @@ kernel void attention_row(device KvWords& v_449 [[buffer(0)]], constant Push& pu
         param_10 = weight_sum;
         bool param_11 = true;
         reduce(param_10, param_11, reduced, gl_SubgroupID);
-        bool _4475;
+        bool _4483;
         if (!is_careful)
         {
-            _4475 = !bool(are_damaged);
+            _4483 = !bool(are_damaged);
         }
         else
         {
-            _4475 = is_careful;
+            _4483 = is_careful;
         }
-        if (_4475)
+        if (_4483)
         {
             break;
         }
@@ -2410,11 +2412,11 @@ kernel void attention_row(device KvWords& v_449 [[buffer(0)]], constant Push& pu
         continue;
     }
     uint param_12 = part;
-    store(param_12, push, gl_LocalInvocationID, reduced, gl_NumSubgroups, head_kv, group_size, largest, value_sum, weights, damaged, is_only_part, v_3665, v_3683, v_3719);
+    store(param_12, push, gl_LocalInvocationID, reduced, gl_NumSubgroups, head_kv, group_size, largest, value_sum, weights, damaged, is_only_part, v_3673, v_3691, v_3727);
     if (kMerges && (!is_only_part))
     {
         uint param_13 = n_parts;
-        merge(param_13, push, gl_LocalInvocationID, head_kv, group_size, v_3665, v_3683, v_3719, softmaxes, gl_WorkGroupID, gl_NumWorkGroups, n_done_before, v_3997);
+        merge(param_13, push, gl_LocalInvocationID, head_kv, group_size, v_3673, v_3691, v_3727, softmaxes, gl_WorkGroupID, gl_NumWorkGroups, n_done_before, v_4005);
     }
 }
 

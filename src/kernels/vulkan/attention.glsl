@@ -254,13 +254,10 @@ void add_values(uint block, uint n) {
     }
     for (uint first = lane / kPairsAtOnce; first < n; first += kValuesAtOnce * kStride) {
       vec2 values[kValuesAtOnce];
-      const bool is_asked = kAsksAhead && p == 0 && first < kStride;
-      [[unroll]] for (uint i = 0; i < kValuesAtOnce; ++i) {
-        if (is_asked) {
-          values[i] = first_values[i];
-        } else {
-          values[i] = value_of(first + i * kStride, pair, n);
-        }
+      if (kAsksAhead && p == 0 && first < kStride) {
+        [[unroll]] for (uint i = 0; i < kValuesAtOnce; ++i) values[i] = first_values[i];
+      } else {
+        [[unroll]] for (uint i = 0; i < kValuesAtOnce; ++i) values[i] = value_of(first + i * kStride, pair, n);
       }
       [[unroll]] for (uint i = 0; i < kValuesAtOnce; ++i) {
         const uint position = first + i * kStride;

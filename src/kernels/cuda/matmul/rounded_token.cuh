@@ -16,14 +16,15 @@ struct TokenLayout {
   int inverse;  // of part_runs: a quotient is a product and a shift
 
   static constexpr int kShift = 20, kPadding = 16;
+  static constexpr int kAlignment = 128;  // of what may lie behind the token
   __host__ __device__ TokenLayout(int part_runs, int n_parts)
       : part_runs(part_runs), n_parts(n_parts), inverse((1 << kShift) / part_runs + 1) {}
 
   __host__ __device__ int codes_bytes() const { return n_parts * (part_runs * kRunValues + kPadding); }
   __host__ __device__ int bytes() const {
     const int n_scales = n_parts * (part_runs + 1);
-    return (codes_bytes() + n_scales * static_cast<int>(sizeof(RunScale)) + kPadding - 1) / kPadding *
-           kPadding;
+    return (codes_bytes() + n_scales * static_cast<int>(sizeof(RunScale)) + kAlignment - 1) / kAlignment *
+           kAlignment;
   }
 };
 

@@ -280,31 +280,31 @@ struct PageTable
     int page_table[1];
 };
 
-constant bool _2513 = (kKFormat == kVFormat);
-constant bool _2566 = (kHasQNorm || kHasKNorm);
+constant bool _2515 = (kKFormat == kVFormat);
+constant bool _2568 = (kHasQNorm || kHasKNorm);
 #ifndef SPIRV_CROSS_CONSTANT_ID_11
 #define SPIRV_CROSS_CONSTANT_ID_11 1u
 #endif
 constant uint kPiecesAtOnce = SPIRV_CROSS_CONSTANT_ID_11;
-constant uint _2790 = (kKPieces - 1u);
-constant uint _3003 = (kVPairs + 128u);
-constant uint _3004 = (_3003 - 1u);
-constant uint kPairsOfLane = (_3004 / 128u);
-constant uint _3007 = (kKey * kPairsOfLane);
-constant uint _3025 = (128u * kKey);
-constant uint _3026 = (_3025 / 2u);
-constant uint _3027 = (_3026 * 2u);
-constant bool _3172 = (kVPairs < 128u);
-constant uint kPairsAtOnce = _3172 ? kVPairs : 128u;
+constant uint _2792 = (kKPieces - 1u);
+constant uint _3005 = (kVPairs + 128u);
+constant uint _3006 = (_3005 - 1u);
+constant uint kPairsOfLane = (_3006 / 128u);
+constant uint _3009 = (kKey * kPairsOfLane);
+constant uint _3027 = (128u * kKey);
+constant uint _3028 = (_3027 / 2u);
+constant uint _3029 = (_3028 * 2u);
+constant bool _3174 = (kVPairs < 128u);
+constant uint kPairsAtOnce = _3174 ? kVPairs : 128u;
 #ifndef SPIRV_CROSS_CONSTANT_ID_9
 #define SPIRV_CROSS_CONSTANT_ID_9 8u
 #endif
 constant uint kValuesAtOnce = SPIRV_CROSS_CONSTANT_ID_9;
 constant uint kStride = (128u / kPairsAtOnce);
-constant uint _3212 = (kStride * kPairsAtOnce);
-constant uint _3373 = (kValuesAtOnce * kStride);
+constant uint _3214 = (kStride * kPairsAtOnce);
+constant uint _3375 = (kValuesAtOnce * kStride);
 constant uint n = (kPairsAtOnce * 2u);
-constant uint _3582 = (kKey * n);
+constant uint _3584 = (kKey * n);
 
 struct Merged
 {
@@ -325,15 +325,15 @@ struct Softmax
 #define SPIRV_CROSS_CONSTANT_ID_10 false
 #endif
 constant bool kMerges = SPIRV_CROSS_CONSTANT_ID_10;
-constant uint _3787 = (kKey * 32u);
-constant uint _3788 = kMerges ? _3787 : 1u;
+constant uint _3789 = (kKey * 32u);
+constant uint _3790 = kMerges ? _3789 : 1u;
 
 struct Done
 {
     uint n_done[1];
 };
 
-constant uint _4223 = (kKey * kPairsOfLane);
+constant uint _4225 = (kKey * kPairsOfLane);
 constant uint3 gl_WorkGroupSize [[maybe_unused]] = uint3(128u, 1u, 1u);
 
 static inline __attribute__((always_inline))
@@ -522,16 +522,16 @@ uint part_positions(thread const uint& n_1, constant Push& push)
     {
         return 2147483647u;
     }
-    uint _4131;
+    uint _4133;
     if (n_1 <= 1u)
     {
-        _4131 = 1u;
+        _4133 = 1u;
     }
     else
     {
-        _4131 = 2u << uint(int(spvFindUMSB(n_1 - 1u)));
+        _4133 = 2u << uint(int(spvFindUMSB(n_1 - 1u)));
     }
-    return max(128u, (_4131 / 32u));
+    return max(128u, (_4133 / 32u));
 }
 
 static inline __attribute__((always_inline))
@@ -539,8 +539,8 @@ uint parts_of_tile(constant Push& push, thread uint& own_sequence, thread int& o
 {
     uint n_parts = 1u;
     uint param = 0u;
-    uint _4180 = token_of(param);
-    for (uint token = _4180; token <= last_token_of_tile(); token++)
+    uint _4182 = token_of(param);
+    for (uint token = _4182; token <= last_token_of_tile(); token++)
     {
         uint param_1 = token;
         uint param_2 = seq_of(param_1, own_sequence);
@@ -573,16 +573,16 @@ uint2 seen_positions(thread const uint& part, thread const uint& n_keys, thread 
     uint param = n_keys;
     uint n_positions = part_positions(param, push);
     uint first = part * n_positions;
-    uint _4156;
+    uint _4158;
     if (first_position > first)
     {
-        _4156 = ((first_position - first) / 128u) * 128u;
+        _4158 = ((first_position - first) / 128u) * 128u;
     }
     else
     {
-        _4156 = 0u;
+        _4158 = 0u;
     }
-    uint left_out = _4156;
+    uint left_out = _4158;
     return uint2(first + left_out, min(n_keys, (first + n_positions)));
 }
 
@@ -593,7 +593,7 @@ uint page_of(thread const uint& seq, thread const uint& key, constant Push& push
 }
 
 static inline __attribute__((always_inline))
-void find_block(thread const uint& seq, thread const uint& first, thread const uint& end, constant Push& push, thread uint3& gl_LocalInvocationID, thread uint& head_kv, const device PageTable& v_2381, thread uint& key_row, threadgroup uint (&v_rows)[128])
+void find_block(thread const uint& seq, thread const uint& first, thread const uint& end, constant Push& push, thread uint3& gl_LocalInvocationID, thread uint& head_kv, const device PageTable& v_2388, thread uint& key_row, threadgroup uint (&v_rows)[128])
 {
     uint position = first + gl_LocalInvocationID.x;
     if (position >= end)
@@ -602,7 +602,7 @@ void find_block(thread const uint& seq, thread const uint& first, thread const u
     }
     uint param = seq;
     uint param_1 = position;
-    uint page = uint(v_2381.page_table[(push.page_table_at + (seq * push.max_pages)) + page_of(param, param_1, push)]);
+    uint page = uint(v_2388.page_table[(push.page_table_at + (seq * push.max_pages)) + page_of(param, param_1, push)]);
     uint keys = push.kv_at + (page * push.page_bytes);
     uint values = keys + ((push.n_head_kv * push.page_tokens) * push.k_row_bytes);
     uint slot = (head_kv * push.page_tokens) + (position % push.page_tokens);
@@ -1096,11 +1096,12 @@ void write_unit(thread const uint& format, thread const uint& unit, thread const
 }
 
 static inline __attribute__((always_inline))
-void write_key_and_value(device KvWords& v_449, constant Push& push, thread uint3& gl_LocalInvocationID, thread uint& own_sequence, thread int& own_position, thread uint& head_kv, threadgroup uint (&head_bits)[_1155], thread uint& first_bits, const device PageTable& v_2381)
+void write_key_and_value(device KvWords& v_449, constant Push& push, thread uint3& gl_LocalInvocationID, thread uint& own_sequence, thread int& own_position, thread uint& head_kv, threadgroup uint (&head_bits)[_1155], thread uint& first_bits, const device PageTable& v_2388)
 {
     uint param = own_sequence;
     uint param_1 = uint(own_position);
-    uint page = uint(v_2381.page_table[(push.page_table_at + (own_sequence * push.max_pages)) + page_of(param, param_1, push)]);
+    uint index = page_of(param, param_1, push);
+    uint page = uint(v_2388.page_table[(push.page_table_at + (own_sequence * push.max_pages)) + index]);
     uint keys = push.kv_at + (page * push.page_bytes);
     uint values = keys + ((push.n_head_kv * push.page_tokens) * push.k_row_bytes);
     uint slot = (head_kv * push.page_tokens) + (uint(own_position) % push.page_tokens);
@@ -1110,41 +1111,41 @@ void write_key_and_value(device KvWords& v_449, constant Push& push, thread uint
     uint param_4 = kVFormat;
     uint param_5 = kVFormat;
     uint n_units = n_key_units + (((push.head_dim_v + unit_elements(param_4)) - 1u) / unit_elements(param_5));
-    uint _2471;
-    uint _2482;
-    uint _2493;
+    uint _2473;
+    uint _2484;
+    uint _2495;
     for (uint i = gl_LocalInvocationID.x; i < n_units; i += 128u)
     {
         bool is_key = i < n_key_units;
         if (is_key)
         {
-            _2471 = i;
+            _2473 = i;
         }
         else
         {
-            _2471 = i - n_key_units;
+            _2473 = i - n_key_units;
         }
-        uint unit = _2471;
+        uint unit = _2473;
         if (is_key)
         {
-            _2482 = push.head_dim_k;
+            _2484 = push.head_dim_k;
         }
         else
         {
-            _2482 = push.head_dim_v;
+            _2484 = push.head_dim_v;
         }
-        uint n_1 = _2482;
+        uint n_1 = _2484;
         if (is_key)
         {
-            _2493 = keys + (slot * push.k_row_bytes);
+            _2495 = keys + (slot * push.k_row_bytes);
         }
         else
         {
-            _2493 = values + (slot * push.v_row_bytes);
+            _2495 = values + (slot * push.v_row_bytes);
         }
-        uint at = _2493 / 2u;
+        uint at = _2495 / 2u;
         first_bits = is_key ? 0u : kKDims;
-        if (_2513)
+        if (_2515)
         {
             uint param_6 = kKFormat;
             uint param_7 = unit;
@@ -1175,16 +1176,16 @@ void write_key_and_value(device KvWords& v_449, constant Push& push, thread uint
 }
 
 static inline __attribute__((always_inline))
-void make_heads(thread const bool& takes_key, device KvWords& v_449, constant Push& push, thread uint3& gl_LocalInvocationID, thread uint& gl_SubgroupID, thread uint& gl_NumSubgroups, thread uint& own_sequence, thread int& own_position, thread uint& head_kv, thread uint& group_size, threadgroup uint (&head_bits)[_1155], thread uint& first_bits, threadgroup float (&team_reduced)[_1774], const device Q& v_1926, const device QNorm& v_1953, const device KNorm& v_1978, thread spvUnsafeArray<float, _2052>& asked_heads, thread spvUnsafeArray<float, kValueDimsOfLane>& asked_value, thread Item& first_item, threadgroup float4 (&q_tile)[_2145], const device PageTable& v_2381)
+void make_heads(thread const bool& takes_key, device KvWords& v_449, constant Push& push, thread uint3& gl_LocalInvocationID, thread uint& gl_SubgroupID, thread uint& gl_NumSubgroups, thread uint& own_sequence, thread int& own_position, thread uint& head_kv, thread uint& group_size, threadgroup uint (&head_bits)[_1155], thread uint& first_bits, threadgroup float (&team_reduced)[_1774], const device Q& v_1926, const device QNorm& v_1953, const device KNorm& v_1978, thread spvUnsafeArray<float, _2052>& asked_heads, thread spvUnsafeArray<float, kValueDimsOfLane>& asked_value, thread Item& first_item, threadgroup float4 (&q_tile)[_2145], const device PageTable& v_2388)
 {
     uint lane = gl_LocalInvocationID.x % 64u;
     uint team = gl_LocalInvocationID.x / 64u;
     take_heads(gl_LocalInvocationID, gl_SubgroupID, group_size, head_bits, team_reduced, asked_heads, asked_value, q_tile);
     spvUnsafeArray<float, kTeamValues> scales;
-    float _2567;
+    float _2569;
     for (uint i = 0u; i < kTeamValues; i++)
     {
-        if (_2566)
+        if (_2568)
         {
             uint param = team;
             uint param_1 = i;
@@ -1192,13 +1193,13 @@ void make_heads(thread const bool& takes_key, device KvWords& v_449, constant Pu
             float param_3 = sum_of_team(param, param_1, param_2, gl_NumSubgroups, team_reduced);
             uint param_4 = push.head_dim_k;
             float param_5 = push.eps;
-            _2567 = norm_scale(param_3, param_4, param_5);
+            _2569 = norm_scale(param_3, param_4, param_5);
         }
         else
         {
-            _2567 = 1.0;
+            _2569 = 1.0;
         }
-        scales[i] = _2567;
+        scales[i] = _2569;
     }
     Item item = first_item;
     uint i_1 = lane;
@@ -1229,7 +1230,7 @@ void make_heads(thread const bool& takes_key, device KvWords& v_449, constant Pu
     {
         return;
     }
-    write_key_and_value(v_449, push, gl_LocalInvocationID, own_sequence, own_position, head_kv, head_bits, first_bits, v_2381);
+    write_key_and_value(v_449, push, gl_LocalInvocationID, own_sequence, own_position, head_kv, head_bits, first_bits, v_2388);
     threadgroup_barrier(mem_flags::mem_device);
 }
 
@@ -1550,17 +1551,17 @@ void load_k(thread const uint& row, thread const uint& piece, thread spvUnsafeAr
 static inline __attribute__((always_inline))
 bool is_seen(thread const uint& row, thread const uint& position, threadgroup int (&first_seen)[kKey], threadgroup int (&last_seen)[kKey])
 {
-    bool _2656 = int(position) >= first_seen[row];
-    bool _2666;
-    if (_2656)
+    bool _2658 = int(position) >= first_seen[row];
+    bool _2668;
+    if (_2658)
     {
-        _2666 = int(position) <= last_seen[row];
+        _2668 = int(position) <= last_seen[row];
     }
     else
     {
-        _2666 = _2656;
+        _2668 = _2658;
     }
-    return _2666;
+    return _2668;
 }
 
 static inline __attribute__((always_inline))
@@ -1637,7 +1638,7 @@ float reduced_max(thread const uint& i, thread float& so_far, threadgroup float 
 }
 
 static inline __attribute__((always_inline))
-void weigh(thread const uint& first, thread const uint& end, device KvWords& v_449, constant Push& push, thread uint3& gl_LocalInvocationID, device KvQuads& v_866, threadgroup float (&reduced)[_1011], thread uint& gl_SubgroupID, thread uint& gl_NumSubgroups, threadgroup float4 (&q_tile)[_2145], threadgroup int (&first_seen)[kKey], threadgroup int (&last_seen)[kKey], thread uint& key_row, threadgroup float (&largest)[kKey], threadgroup float (&shrink)[kKey], thread spvUnsafeArray<float, kKey>& weight_sum, thread spvUnsafeArray<float2, _3007>& value_sum, threadgroup float2 (&weights)[_3027])
+void weigh(thread const uint& first, thread const uint& end, device KvWords& v_449, constant Push& push, thread uint3& gl_LocalInvocationID, device KvQuads& v_866, threadgroup float (&reduced)[_1011], thread uint& gl_SubgroupID, thread uint& gl_NumSubgroups, threadgroup float4 (&q_tile)[_2145], threadgroup int (&first_seen)[kKey], threadgroup int (&last_seen)[kKey], thread uint& key_row, threadgroup float (&largest)[kKey], threadgroup float (&shrink)[kKey], thread spvUnsafeArray<float, kKey>& weight_sum, thread spvUnsafeArray<float2, _3009>& value_sum, threadgroup float2 (&weights)[_3029])
 {
     uint lane = gl_LocalInvocationID.x;
     uint position = first + lane;
@@ -1655,7 +1656,7 @@ void weigh(thread const uint& first, thread const uint& end, device KvWords& v_4
             for (uint i = 0u; i < kPiecesAtOnce; i++)
             {
                 uint param = key_row;
-                uint param_1 = min((first_piece + i), _2790);
+                uint param_1 = min((first_piece + i), _2792);
                 load_k(param, param_1, param_2, v_449, push, v_866);
                 k[i] = param_2;
             }
@@ -1674,31 +1675,31 @@ void weigh(thread const uint& first, thread const uint& end, device KvWords& v_4
             }
         }
     }
-    float _2902;
+    float _2904;
     for (uint r_2 = 0u; r_2 < kKey; r_2++)
     {
-        bool _2893 = position < end;
-        bool _2901;
-        if (_2893)
+        bool _2895 = position < end;
+        bool _2903;
+        if (_2895)
         {
             uint param_3 = r_2;
             uint param_4 = position;
-            _2901 = is_seen(param_3, param_4, first_seen, last_seen);
+            _2903 = is_seen(param_3, param_4, first_seen, last_seen);
         }
         else
         {
-            _2901 = _2893;
+            _2903 = _2895;
         }
-        if (_2901)
+        if (_2903)
         {
             float param_5 = scores[r_2];
-            _2902 = finite_or_nan(param_5);
+            _2904 = finite_or_nan(param_5);
         }
         else
         {
-            _2902 = -1000000015047466219876688855040.0;
+            _2904 = -1000000015047466219876688855040.0;
         }
-        scores[r_2] = _2902;
+        scores[r_2] = _2904;
     }
     spvUnsafeArray<float, kKey> param_6;
     param_6 = scores;
@@ -1708,38 +1709,38 @@ void weigh(thread const uint& first, thread const uint& end, device KvWords& v_4
     {
         uint param_8 = lane;
         float param_9 = largest[lane];
-        float _2934 = reduced_max(param_8, param_9, reduced, gl_NumSubgroups);
-        float top = _2934;
-        float _2942;
+        float _2936 = reduced_max(param_8, param_9, reduced, gl_NumSubgroups);
+        float top = _2936;
+        float _2944;
         if (largest[lane] == top)
         {
-            _2942 = 1.0;
+            _2944 = 1.0;
         }
         else
         {
-            _2942 = exp(largest[lane] - top);
+            _2944 = exp(largest[lane] - top);
         }
-        shrink[lane] = _2942;
+        shrink[lane] = _2944;
         largest[lane] = top;
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
-    float _2970;
+    float _2972;
     for (uint r_3 = 0u; r_3 < kKey; r_3++)
     {
         if (scores[r_3] == (-1000000015047466219876688855040.0))
         {
-            _2970 = 0.0;
+            _2972 = 0.0;
         }
         else
         {
-            _2970 = exp(scores[r_3] - largest[r_3]);
+            _2972 = exp(scores[r_3] - largest[r_3]);
         }
-        float weight = _2970;
+        float weight = _2972;
         weight_sum[r_3] = (weight_sum[r_3] * shrink[r_3]) + weight;
         for (uint p = 0u; p < kPairsOfLane; p++)
         {
-            uint _3014 = (r_3 * kPairsOfLane) + p;
-            value_sum[_3014] *= shrink[r_3];
+            uint _3016 = (r_3 * kPairsOfLane) + p;
+            value_sum[_3016] *= shrink[r_3];
         }
         ((threadgroup float*)&weights[((lane * kKey) + r_3) / 2u])[r_3 % 2u] = weight;
     }
@@ -1758,20 +1759,20 @@ void leave_out(thread const uint& position, thread const uint& p, thread float2&
         return;
     }
     uint seeing = 0u;
-    uint _3076;
+    uint _3078;
     for (uint r = 0u; r < kKey; r++)
     {
         uint param_2 = r;
         uint param_3 = position;
         if (is_seen(param_2, param_3, first_seen, last_seen))
         {
-            _3076 = 1u << r;
+            _3078 = 1u << r;
         }
         else
         {
-            _3076 = 0u;
+            _3078 = 0u;
         }
-        seeing |= _3076;
+        seeing |= _3078;
     }
     if (is_first)
     {
@@ -1786,24 +1787,24 @@ void leave_out(thread const uint& position, thread const uint& p, thread float2&
 }
 
 static inline __attribute__((always_inline))
-void add_value(thread const uint& position, thread const uint& p, thread const float2& v, thread spvUnsafeArray<float2, _3007>& value_sum, threadgroup float2 (&weights)[_3027])
+void add_value(thread const uint& position, thread const uint& p, thread const float2& v, thread spvUnsafeArray<float2, _3009>& value_sum, threadgroup float2 (&weights)[_3029])
 {
     for (uint r = 0u; r < kKey; r += 2u)
     {
         float2 weight = weights[((position * kKey) + r) / 2u];
         for (uint j = 0u; j < 2u; j++)
         {
-            uint _3141 = ((r + j) * kPairsOfLane) + p;
-            value_sum[_3141] += (v * weight[j]);
+            uint _3143 = ((r + j) * kPairsOfLane) + p;
+            value_sum[_3143] += (v * weight[j]);
         }
     }
 }
 
 static inline __attribute__((always_inline))
-void add_values(thread const uint& block, thread const uint& n_1, device KvWords& v_449, constant Push& push, thread uint3& gl_LocalInvocationID, threadgroup int (&first_seen)[kKey], threadgroup int (&last_seen)[kKey], threadgroup uint (&v_rows)[128], thread spvUnsafeArray<float2, _3007>& value_sum, threadgroup float2 (&weights)[_3027], thread spvUnsafeArray<uint, kPairsOfLane>& damaged, thread spvUnsafeArray<float2, kValuesAtOnce>& first_values, thread bool& is_careful)
+void add_values(thread const uint& block, thread const uint& n_1, device KvWords& v_449, constant Push& push, thread uint3& gl_LocalInvocationID, threadgroup int (&first_seen)[kKey], threadgroup int (&last_seen)[kKey], threadgroup uint (&v_rows)[128], thread spvUnsafeArray<float2, _3009>& value_sum, threadgroup float2 (&weights)[_3029], thread spvUnsafeArray<uint, kPairsOfLane>& damaged, thread spvUnsafeArray<float2, kValuesAtOnce>& first_values, thread bool& is_careful)
 {
     uint lane = gl_LocalInvocationID.x;
-    if (lane >= _3212)
+    if (lane >= _3214)
     {
         return;
     }
@@ -1817,8 +1818,8 @@ void add_values(thread const uint& block, thread const uint& n_1, device KvWords
         }
         if (is_careful)
         {
-            uint _3246 = lane / kPairsAtOnce;
-            for (uint position = _3246; position < n_1; position += kStride)
+            uint _3248 = lane / kPairsAtOnce;
+            for (uint position = _3248; position < n_1; position += kStride)
             {
                 uint param = v_rows[position];
                 uint param_1 = pair;
@@ -1835,8 +1836,8 @@ void add_values(thread const uint& block, thread const uint& n_1, device KvWords
             }
             continue;
         }
-        uint _3285 = lane / kPairsAtOnce;
-        for (uint first = _3285; first < n_1; first += _3373)
+        uint _3287 = lane / kPairsAtOnce;
+        for (uint first = _3287; first < n_1; first += _3375)
         {
             if ((true && (p == 0u)) && (first < kStride))
             {
@@ -1872,60 +1873,60 @@ void add_values(thread const uint& block, thread const uint& n_1, device KvWords
 }
 
 static inline __attribute__((always_inline))
-void attend(thread const uint& first_token, thread const uint& last_token, thread const uint& seq, thread const uint& first, thread const uint& end, device KvWords& v_449, constant Push& push, thread uint3& gl_LocalInvocationID, device KvQuads& v_866, threadgroup float (&reduced)[_1011], thread uint& gl_SubgroupID, thread uint& gl_NumSubgroups, thread int& own_position, thread uint& head_kv, thread uint& group_size, const device First& v_1136, threadgroup float4 (&q_tile)[_2145], const device PageTable& v_2381, threadgroup int (&first_seen)[kKey], threadgroup int (&last_seen)[kKey], thread uint& key_row, threadgroup uint (&v_rows)[128], threadgroup float (&largest)[kKey], threadgroup float (&shrink)[kKey], thread spvUnsafeArray<float, kKey>& weight_sum, thread spvUnsafeArray<float2, _3007>& value_sum, threadgroup float2 (&weights)[_3027], thread spvUnsafeArray<uint, kPairsOfLane>& damaged, thread spvUnsafeArray<float2, kValuesAtOnce>& first_values, thread bool& is_careful)
+void attend(thread const uint& first_token, thread const uint& last_token, thread const uint& seq, thread const uint& first, thread const uint& end, device KvWords& v_449, constant Push& push, thread uint3& gl_LocalInvocationID, device KvQuads& v_866, threadgroup float (&reduced)[_1011], thread uint& gl_SubgroupID, thread uint& gl_NumSubgroups, thread int& own_position, thread uint& head_kv, thread uint& group_size, const device First& v_1136, threadgroup float4 (&q_tile)[_2145], const device PageTable& v_2388, threadgroup int (&first_seen)[kKey], threadgroup int (&last_seen)[kKey], thread uint& key_row, threadgroup uint (&v_rows)[128], threadgroup float (&largest)[kKey], threadgroup float (&shrink)[kKey], thread spvUnsafeArray<float, kKey>& weight_sum, thread spvUnsafeArray<float2, _3009>& value_sum, threadgroup float2 (&weights)[_3029], thread spvUnsafeArray<uint, kPairsOfLane>& damaged, thread spvUnsafeArray<float2, kValuesAtOnce>& first_values, thread bool& is_careful)
 {
     uint lane = gl_LocalInvocationID.x;
     if (lane < kKey)
     {
         uint param = lane;
-        bool _3388 = exists(param, group_size);
-        bool _3396;
-        if (_3388)
+        bool _3390 = exists(param, group_size);
+        bool _3398;
+        if (_3390)
         {
             uint param_1 = lane;
-            _3396 = token_of(param_1) >= first_token;
+            _3398 = token_of(param_1) >= first_token;
         }
         else
         {
-            _3396 = _3388;
+            _3398 = _3390;
         }
-        bool _3404;
-        if (_3396)
+        bool _3406;
+        if (_3398)
         {
             uint param_2 = lane;
-            _3404 = token_of(param_2) <= last_token;
+            _3406 = token_of(param_2) <= last_token;
         }
         else
         {
-            _3404 = _3396;
+            _3406 = _3398;
         }
-        bool is_among = _3404;
-        int _3407;
+        bool is_among = _3406;
+        int _3409;
         if (is_among)
         {
             uint param_3 = lane;
             uint param_4 = seq;
             uint param_5 = token_of(param_3);
-            _3407 = keys_of(param_4, param_5, own_position) - 1;
+            _3409 = keys_of(param_4, param_5, own_position) - 1;
         }
         else
         {
-            _3407 = -1;
+            _3409 = -1;
         }
-        last_seen[lane] = _3407;
-        int _3424;
+        last_seen[lane] = _3409;
+        int _3426;
         if (is_among)
         {
             uint param_6 = lane;
             uint param_7 = seq;
             uint param_8 = token_of(param_6);
-            _3424 = int(first_of(param_7, param_8, push, v_1136));
+            _3426 = int(first_of(param_7, param_8, push, v_1136));
         }
         else
         {
-            _3424 = 0;
+            _3426 = 0;
         }
-        first_seen[lane] = _3424;
+        first_seen[lane] = _3426;
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
     for (uint block = first; block < end; block += 128u)
@@ -1937,7 +1938,7 @@ void attend(thread const uint& first_token, thread const uint& last_token, threa
             uint param_9 = seq;
             uint param_10 = block;
             uint param_11 = end;
-            find_block(param_9, param_10, param_11, push, gl_LocalInvocationID, head_kv, v_2381, key_row, v_rows);
+            find_block(param_9, param_10, param_11, push, gl_LocalInvocationID, head_kv, v_2388, key_row, v_rows);
         }
         if (true)
         {
@@ -1959,7 +1960,7 @@ void attend(thread const uint& first_token, thread const uint& last_token, threa
 }
 
 static inline __attribute__((always_inline))
-void sum_up(thread const uint& part, device KvWords& v_449, constant Push& push, thread uint3& gl_LocalInvocationID, device KvQuads& v_866, threadgroup float (&reduced)[_1011], thread uint& gl_SubgroupID, thread uint& gl_NumSubgroups, thread uint& own_sequence, thread int& own_position, thread uint& head_kv, thread uint& group_size, const device First& v_1136, threadgroup float4 (&q_tile)[_2145], const device PageTable& v_2381, threadgroup int (&first_seen)[kKey], threadgroup int (&last_seen)[kKey], thread uint& key_row, threadgroup uint (&v_rows)[128], threadgroup float (&largest)[kKey], threadgroup float (&shrink)[kKey], thread spvUnsafeArray<float, kKey>& weight_sum, thread spvUnsafeArray<float2, _3007>& value_sum, threadgroup float2 (&weights)[_3027], thread spvUnsafeArray<uint, kPairsOfLane>& damaged, thread spvUnsafeArray<float2, kValuesAtOnce>& first_values, thread bool& is_careful)
+void sum_up(thread const uint& part, device KvWords& v_449, constant Push& push, thread uint3& gl_LocalInvocationID, device KvQuads& v_866, threadgroup float (&reduced)[_1011], thread uint& gl_SubgroupID, thread uint& gl_NumSubgroups, thread uint& own_sequence, thread int& own_position, thread uint& head_kv, thread uint& group_size, const device First& v_1136, threadgroup float4 (&q_tile)[_2145], const device PageTable& v_2388, threadgroup int (&first_seen)[kKey], threadgroup int (&last_seen)[kKey], thread uint& key_row, threadgroup uint (&v_rows)[128], threadgroup float (&largest)[kKey], threadgroup float (&shrink)[kKey], thread spvUnsafeArray<float, kKey>& weight_sum, thread spvUnsafeArray<float2, _3009>& value_sum, threadgroup float2 (&weights)[_3029], thread spvUnsafeArray<uint, kPairsOfLane>& damaged, thread spvUnsafeArray<float2, kValuesAtOnce>& first_values, thread bool& is_careful)
 {
     for (uint r = 0u; r < kKey; r++)
     {
@@ -1991,18 +1992,18 @@ void sum_up(thread const uint& part, device KvWords& v_449, constant Push& push,
         uint first_position = first_of(param_5, param_6, push, v_1136);
         for (;;)
         {
-            bool _4326 = last_token < last_of_tile;
-            bool _4335;
-            if (_4326)
+            bool _4328 = last_token < last_of_tile;
+            bool _4337;
+            if (_4328)
             {
                 uint param_7 = last_token + 1u;
-                _4335 = seq_of(param_7, own_sequence) == seq;
+                _4337 = seq_of(param_7, own_sequence) == seq;
             }
             else
             {
-                _4335 = _4326;
+                _4337 = _4328;
             }
-            if (_4335)
+            if (_4337)
             {
                 uint param_8 = seq;
                 uint param_9 = last_token + 1u;
@@ -2033,29 +2034,29 @@ void sum_up(thread const uint& part, device KvWords& v_449, constant Push& push,
         uint param_18 = seq;
         uint param_19 = seen.x;
         uint param_20 = seen.y;
-        attend(param_16, param_17, param_18, param_19, param_20, v_449, push, gl_LocalInvocationID, v_866, reduced, gl_SubgroupID, gl_NumSubgroups, own_position, head_kv, group_size, v_1136, q_tile, v_2381, first_seen, last_seen, key_row, v_rows, largest, shrink, weight_sum, value_sum, weights, damaged, first_values, is_careful);
+        attend(param_16, param_17, param_18, param_19, param_20, v_449, push, gl_LocalInvocationID, v_866, reduced, gl_SubgroupID, gl_NumSubgroups, own_position, head_kv, group_size, v_1136, q_tile, v_2388, first_seen, last_seen, key_row, v_rows, largest, shrink, weight_sum, value_sum, weights, damaged, first_values, is_careful);
         token = last_token + 1u;
     }
 }
 
 static inline __attribute__((always_inline))
-void note_damage(thread spvUnsafeArray<float2, _3007>& value_sum, threadgroup short& are_damaged)
+void note_damage(thread spvUnsafeArray<float2, _3009>& value_sum, threadgroup short& are_damaged)
 {
-    for (uint i = 0u; i < _4223; i++)
+    for (uint i = 0u; i < _4225; i++)
     {
         float param = value_sum[i].x;
-        bool _4230 = !is_finite(param);
-        bool _4240;
-        if (!_4230)
+        bool _4232 = !is_finite(param);
+        bool _4242;
+        if (!_4232)
         {
             float param_1 = value_sum[i].y;
-            _4240 = !is_finite(param_1);
+            _4242 = !is_finite(param_1);
         }
         else
         {
-            _4240 = _4230;
+            _4242 = _4232;
         }
-        if (_4240)
+        if (_4242)
         {
             are_damaged = short(true);
         }
@@ -2063,11 +2064,11 @@ void note_damage(thread spvUnsafeArray<float2, _3007>& value_sum, threadgroup sh
 }
 
 static inline __attribute__((always_inline))
-void share_sums(thread const uint& p, thread const uint& first_component, thread uint3& gl_LocalInvocationID, thread spvUnsafeArray<float2, _3007>& value_sum, threadgroup float2 (&weights)[_3027], thread spvUnsafeArray<uint, kPairsOfLane>& damaged)
+void share_sums(thread const uint& p, thread const uint& first_component, thread uint3& gl_LocalInvocationID, thread spvUnsafeArray<float2, _3009>& value_sum, threadgroup float2 (&weights)[_3029], thread spvUnsafeArray<uint, kPairsOfLane>& damaged)
 {
     uint lane = gl_LocalInvocationID.x;
     float2 sums;
-    float _3540;
+    float _3542;
     for (uint c = 0u; c < 2u; c++)
     {
         uint component = first_component + c;
@@ -2078,13 +2079,13 @@ void share_sums(thread const uint& p, thread const uint& first_component, thread
                 bool is_damaged = ((damaged[p] >> ((r + j) + (component * 16u))) & 1u) != 0u;
                 if (is_damaged)
                 {
-                    _3540 = as_type<float>(2143289344u);
+                    _3542 = as_type<float>(2143289344u);
                 }
                 else
                 {
-                    _3540 = value_sum[((r + j) * kPairsOfLane) + p][component];
+                    _3542 = value_sum[((r + j) * kPairsOfLane) + p][component];
                 }
-                sums[j] = _3540;
+                sums[j] = _3542;
             }
             weights[((((c * 128u) + lane) * kKey) + r) / 2u] = sums;
         }
@@ -2103,27 +2104,27 @@ float reduced_sum(thread const uint& i, threadgroup float (&reduced)[_1011], thr
 }
 
 static inline __attribute__((always_inline))
-void store_sums(thread const uint& p, thread const uint& first_component, thread const uint& part, constant Push& push, thread uint3& gl_LocalInvocationID, threadgroup float (&reduced)[_1011], thread uint& gl_NumSubgroups, thread uint& head_kv, thread uint& group_size, threadgroup float (&largest)[kKey], threadgroup float2 (&weights)[_3027], thread bool& is_only_part, device Merged& v_3673, volatile device Out& v_3691, volatile device Softmax& v_3727)
+void store_sums(thread const uint& p, thread const uint& first_component, thread const uint& part, constant Push& push, thread uint3& gl_LocalInvocationID, threadgroup float (&reduced)[_1011], thread uint& gl_NumSubgroups, thread uint& head_kv, thread uint& group_size, threadgroup float (&largest)[kKey], threadgroup float2 (&weights)[_3029], thread bool& is_only_part, device Merged& v_3675, volatile device Out& v_3693, volatile device Softmax& v_3729)
 {
-    float _3706;
-    for (uint i = gl_LocalInvocationID.x; i < _3582; i += 128u)
+    float _3708;
+    for (uint i = gl_LocalInvocationID.x; i < _3584; i += 128u)
     {
         uint row = i / n;
         uint c = i % 2u;
         uint pair = (i % n) / 2u;
         uint dimension = ((2u * (pair + (p * 128u))) + first_component) + c;
         uint param = row;
-        bool _3607 = !exists(param, group_size);
-        bool _3615;
-        if (!_3607)
+        bool _3609 = !exists(param, group_size);
+        bool _3617;
+        if (!_3609)
         {
-            _3615 = dimension >= push.head_dim_v;
+            _3617 = dimension >= push.head_dim_v;
         }
         else
         {
-            _3615 = _3607;
+            _3617 = _3609;
         }
-        if (_3615)
+        if (_3617)
         {
             continue;
         }
@@ -2139,27 +2140,27 @@ void store_sums(thread const uint& p, thread const uint& first_component, thread
         uint vector = ((part * push.n_tokens) * push.n_head) + vector_of(param_2, head_kv, group_size);
         if (is_only_part)
         {
-            v_3673.merged[(push.merged_at + (vector * push.head_dim_v)) + dimension] = sum / total;
+            v_3675.merged[(push.merged_at + (vector * push.head_dim_v)) + dimension] = sum / total;
             continue;
         }
         if (push.keeps_sums == 0u)
         {
-            _3706 = sum / total;
+            _3708 = sum / total;
         }
         else
         {
-            _3706 = sum;
+            _3708 = sum;
         }
-        v_3691.result[(push.out_at + (vector * push.head_dim_v)) + dimension] = _3706;
+        v_3693.result[(push.out_at + (vector * push.head_dim_v)) + dimension] = _3708;
         if ((push.keeps_sums != 0u) && (dimension == 0u))
         {
-            v_3727.softmax[push.softmax_at + vector] = float2(largest[row], total);
+            v_3729.softmax[push.softmax_at + vector] = float2(largest[row], total);
         }
     }
 }
 
 static inline __attribute__((always_inline))
-void store(thread const uint& part, constant Push& push, thread uint3& gl_LocalInvocationID, threadgroup float (&reduced)[_1011], thread uint& gl_NumSubgroups, thread uint& head_kv, thread uint& group_size, threadgroup float (&largest)[kKey], thread spvUnsafeArray<float2, _3007>& value_sum, threadgroup float2 (&weights)[_3027], thread spvUnsafeArray<uint, kPairsOfLane>& damaged, thread bool& is_only_part, device Merged& v_3673, volatile device Out& v_3691, volatile device Softmax& v_3727)
+void store(thread const uint& part, constant Push& push, thread uint3& gl_LocalInvocationID, threadgroup float (&reduced)[_1011], thread uint& gl_NumSubgroups, thread uint& head_kv, thread uint& group_size, threadgroup float (&largest)[kKey], thread spvUnsafeArray<float2, _3009>& value_sum, threadgroup float2 (&weights)[_3029], thread spvUnsafeArray<uint, kPairsOfLane>& damaged, thread bool& is_only_part, device Merged& v_3675, volatile device Out& v_3693, volatile device Softmax& v_3729)
 {
     for (uint p = 0u; p < kPairsOfLane; p++)
     {
@@ -2172,18 +2173,18 @@ void store(thread const uint& part, constant Push& push, thread uint3& gl_LocalI
             uint param_2 = p;
             uint param_3 = component;
             uint param_4 = part;
-            store_sums(param_2, param_3, param_4, push, gl_LocalInvocationID, reduced, gl_NumSubgroups, head_kv, group_size, largest, weights, is_only_part, v_3673, v_3691, v_3727);
-            bool _3772 = (p + 1u) < kPairsOfLane;
-            bool _3779;
-            if (!_3772)
+            store_sums(param_2, param_3, param_4, push, gl_LocalInvocationID, reduced, gl_NumSubgroups, head_kv, group_size, largest, weights, is_only_part, v_3675, v_3693, v_3729);
+            bool _3774 = (p + 1u) < kPairsOfLane;
+            bool _3781;
+            if (!_3774)
             {
-                _3779 = (component + 2u) < 2u;
+                _3781 = (component + 2u) < 2u;
             }
             else
             {
-                _3779 = _3772;
+                _3781 = _3774;
             }
-            if (_3779)
+            if (_3781)
             {
                 threadgroup_barrier(mem_flags::mem_threadgroup);
             }
@@ -2192,20 +2193,20 @@ void store(thread const uint& part, constant Push& push, thread uint3& gl_LocalI
 }
 
 static inline __attribute__((always_inline))
-float2 softmax_of_part(thread const uint& part, thread const uint& row, threadgroup float2 (&softmaxes)[_3788])
+float2 softmax_of_part(thread const uint& part, thread const uint& row, threadgroup float2 (&softmaxes)[_3790])
 {
     return softmaxes[(row * 32u) + part];
 }
 
 static inline __attribute__((always_inline))
-float sum_of_part(thread const uint& part, thread const uint& row, thread const uint& dimension, constant Push& push, thread uint& head_kv, thread uint& group_size, volatile device Out& v_3691)
+float sum_of_part(thread const uint& part, thread const uint& row, thread const uint& dimension, constant Push& push, thread uint& head_kv, thread uint& group_size, volatile device Out& v_3693)
 {
     uint param = row;
-    return v_3691.result[(push.out_at + ((((part * push.n_tokens) * push.n_head) + vector_of(param, head_kv, group_size)) * push.head_dim_v)) + dimension];
+    return v_3693.result[(push.out_at + ((((part * push.n_tokens) * push.n_head) + vector_of(param, head_kv, group_size)) * push.head_dim_v)) + dimension];
 }
 
 static inline __attribute__((always_inline))
-float put_together(thread const uint& vector, thread const uint& dimension, thread const uint& n_parts, constant Push& push, thread uint& head_kv, thread uint& group_size, volatile device Out& v_3691, threadgroup float2 (&softmaxes)[_3788])
+float put_together(thread const uint& vector, thread const uint& dimension, thread const uint& n_parts, constant Push& push, thread uint& head_kv, thread uint& group_size, volatile device Out& v_3693, threadgroup float2 (&softmaxes)[_3790])
 {
     uint param = 0u;
     uint param_1 = vector;
@@ -2228,7 +2229,7 @@ float put_together(thread const uint& vector, thread const uint& dimension, thre
     float weight_sum = 0.0;
     spvUnsafeArray<float2, 8> softmaxes_1;
     spvUnsafeArray<float, 8> sums;
-    float _3951;
+    float _3953;
     for (uint first_1 = 0u; first_1 < n_parts; first_1 += 8u)
     {
         for (uint i_2 = 0u; i_2 < 8u; i_2++)
@@ -2240,7 +2241,7 @@ float put_together(thread const uint& vector, thread const uint& dimension, thre
             uint param_6 = part;
             uint param_7 = vector;
             uint param_8 = dimension;
-            sums[i_2] = sum_of_part(param_6, param_7, param_8, push, head_kv, group_size, v_3691);
+            sums[i_2] = sum_of_part(param_6, param_7, param_8, push, head_kv, group_size, v_3693);
         }
         for (uint i_3 = 0u; i_3 < 8u; i_3++)
         {
@@ -2250,13 +2251,13 @@ float put_together(thread const uint& vector, thread const uint& dimension, thre
             }
             if (softmaxes_1[i_3].x == largest)
             {
-                _3951 = 1.0;
+                _3953 = 1.0;
             }
             else
             {
-                _3951 = exp(softmaxes_1[i_3].x - largest);
+                _3953 = exp(softmaxes_1[i_3].x - largest);
             }
-            float weight = _3951;
+            float weight = _3953;
             sum += (weight * sums[i_3]);
             weight_sum += (weight * softmaxes_1[i_3].y);
         }
@@ -2265,14 +2266,14 @@ float put_together(thread const uint& vector, thread const uint& dimension, thre
 }
 
 static inline __attribute__((always_inline))
-void merge(thread const uint& n_parts, constant Push& push, thread uint3& gl_LocalInvocationID, thread uint& head_kv, thread uint& group_size, device Merged& v_3673, volatile device Out& v_3691, volatile device Softmax& v_3727, threadgroup float2 (&softmaxes)[_3788], thread uint3& gl_WorkGroupID, thread uint3& gl_NumWorkGroups, threadgroup uint& n_done_before, volatile device Done& v_4005)
+void merge(thread const uint& n_parts, constant Push& push, thread uint3& gl_LocalInvocationID, thread uint& head_kv, thread uint& group_size, device Merged& v_3675, volatile device Out& v_3693, volatile device Softmax& v_3729, threadgroup float2 (&softmaxes)[_3790], thread uint3& gl_WorkGroupID, thread uint3& gl_NumWorkGroups, threadgroup uint& n_done_before, volatile device Done& v_4007)
 {
     threadgroup_barrier(mem_flags::mem_device);
     uint tile = (gl_WorkGroupID.y * gl_NumWorkGroups.x) + gl_WorkGroupID.x;
     if (gl_LocalInvocationID.x == 0u)
     {
-        uint _4008 = atomic_fetch_add_explicit((volatile device atomic_uint*)&v_4005.n_done[tile], 1u, memory_order_relaxed);
-        n_done_before = _4008;
+        uint _4010 = atomic_fetch_add_explicit((volatile device atomic_uint*)&v_4007.n_done[tile], 1u, memory_order_relaxed);
+        n_done_before = _4010;
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
     if ((n_done_before + 1u) < n_parts)
@@ -2282,7 +2283,7 @@ void merge(thread const uint& n_parts, constant Push& push, thread uint3& gl_Loc
     threadgroup_barrier(mem_flags::mem_device);
     if (gl_LocalInvocationID.x == 0u)
     {
-        v_4005.n_done[tile] = 0u;
+        v_4007.n_done[tile] = 0u;
     }
     for (uint i = gl_LocalInvocationID.x; i < (kKey * n_parts); i += 128u)
     {
@@ -2292,7 +2293,7 @@ void merge(thread const uint& n_parts, constant Push& push, thread uint3& gl_Loc
         if (exists(param, group_size))
         {
             uint param_1 = row;
-            softmaxes[(row * 32u) + part] = v_3727.softmax[(push.softmax_at + ((part * push.n_tokens) * push.n_head)) + vector_of(param_1, head_kv, group_size)];
+            softmaxes[(row * 32u) + part] = v_3729.softmax[(push.softmax_at + ((part * push.n_tokens) * push.n_head)) + vector_of(param_1, head_kv, group_size)];
         }
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
@@ -2309,11 +2310,11 @@ void merge(thread const uint& n_parts, constant Push& push, thread uint3& gl_Loc
         uint param_4 = row_1;
         uint param_5 = dimension;
         uint param_6 = n_parts;
-        v_3673.merged[(push.merged_at + (vector_of(param_3, head_kv, group_size) * push.head_dim_v)) + dimension] = put_together(param_4, param_5, param_6, push, head_kv, group_size, v_3691, softmaxes);
+        v_3675.merged[(push.merged_at + (vector_of(param_3, head_kv, group_size) * push.head_dim_v)) + dimension] = put_together(param_4, param_5, param_6, push, head_kv, group_size, v_3693, softmaxes);
     }
 }
 
-kernel void attention_row(device KvWords& v_449 [[buffer(0)]], constant Push& push [[buffer(30)]], device KvQuads& v_866 [[buffer(1)]], const device PageTable& v_2381 [[buffer(2)]], const device Seq& v_1081 [[buffer(3)]], const device Pos& v_1094 [[buffer(4)]], const device Q& v_1926 [[buffer(5)]], volatile device Out& v_3691 [[buffer(6)]], volatile device Softmax& v_3727 [[buffer(7)]], const device First& v_1136 [[buffer(8)]], const device Constants& v_615 [[buffer(9)]], volatile device Done& v_4005 [[buffer(11)]], device Merged& v_3673 [[buffer(12)]], const device QNorm& v_1953 [[buffer(13)]], const device KNorm& v_1978 [[buffer(14)]], uint3 gl_LocalInvocationID [[thread_position_in_threadgroup]], uint gl_SubgroupID [[simdgroup_index_in_threadgroup]], uint gl_NumSubgroups [[simdgroups_per_threadgroup]], uint3 gl_WorkGroupID [[threadgroup_position_in_grid]], uint3 gl_NumWorkGroups [[threadgroups_per_grid]])
+kernel void attention_row(device KvWords& v_449 [[buffer(0)]], constant Push& push [[buffer(30)]], device KvQuads& v_866 [[buffer(1)]], const device PageTable& v_2388 [[buffer(2)]], const device Seq& v_1081 [[buffer(3)]], const device Pos& v_1094 [[buffer(4)]], const device Q& v_1926 [[buffer(5)]], volatile device Out& v_3693 [[buffer(6)]], volatile device Softmax& v_3729 [[buffer(7)]], const device First& v_1136 [[buffer(8)]], const device Constants& v_615 [[buffer(9)]], volatile device Done& v_4007 [[buffer(11)]], device Merged& v_3675 [[buffer(12)]], const device QNorm& v_1953 [[buffer(13)]], const device KNorm& v_1978 [[buffer(14)]], uint3 gl_LocalInvocationID [[thread_position_in_threadgroup]], uint gl_SubgroupID [[simdgroup_index_in_threadgroup]], uint gl_NumSubgroups [[simdgroups_per_threadgroup]], uint3 gl_WorkGroupID [[threadgroup_position_in_grid]], uint3 gl_NumWorkGroups [[threadgroups_per_grid]])
 {
     threadgroup float v_levels[kVLevels];
     threadgroup float residual_signs[_643];
@@ -2327,8 +2328,8 @@ kernel void attention_row(device KvWords& v_449 [[buffer(0)]], constant Push& pu
     threadgroup uint v_rows[128];
     threadgroup float largest[kKey];
     threadgroup float shrink[kKey];
-    threadgroup float2 weights[_3027];
-    threadgroup float2 softmaxes[_3788];
+    threadgroup float2 weights[_3029];
+    threadgroup float2 softmaxes[_3790];
     threadgroup uint n_done_before;
     threadgroup short are_damaged;
     uint head_kv = gl_WorkGroupID.y;
@@ -2344,21 +2345,21 @@ kernel void attention_row(device KvWords& v_449 [[buffer(0)]], constant Push& pu
     uint first_bits;
     uint key_row;
     spvUnsafeArray<float, kKey> weight_sum;
-    spvUnsafeArray<float2, _3007> value_sum;
+    spvUnsafeArray<float2, _3009> value_sum;
     spvUnsafeArray<uint, kPairsOfLane> damaged;
     spvUnsafeArray<float2, kValuesAtOnce> first_values;
     bool is_careful;
     bool is_only_part;
-    uint _4402;
+    uint _4404;
     if (kMerges)
     {
-        _4402 = parts_of_tile(push, own_sequence, own_position);
+        _4404 = parts_of_tile(push, own_sequence, own_position);
     }
     else
     {
-        _4402 = push.n_parts;
+        _4404 = push.n_parts;
     }
-    uint n_parts = _4402;
+    uint n_parts = _4404;
     if (part >= n_parts)
     {
         return;
@@ -2381,30 +2382,30 @@ kernel void attention_row(device KvWords& v_449 [[buffer(0)]], constant Push& pu
     uint param_5 = own_sequence;
     uint param_6 = seen.x;
     uint param_7 = seen.y;
-    find_block(param_5, param_6, param_7, push, gl_LocalInvocationID, head_kv, v_2381, key_row, v_rows);
+    find_block(param_5, param_6, param_7, push, gl_LocalInvocationID, head_kv, v_2388, key_row, v_rows);
     bool param_8 = (part + 1u) == n_parts;
-    make_heads(param_8, v_449, push, gl_LocalInvocationID, gl_SubgroupID, gl_NumSubgroups, own_sequence, own_position, head_kv, group_size, head_bits, first_bits, team_reduced, v_1926, v_1953, v_1978, asked_heads, asked_value, first_item, q_tile, v_2381);
+    make_heads(param_8, v_449, push, gl_LocalInvocationID, gl_SubgroupID, gl_NumSubgroups, own_sequence, own_position, head_kv, group_size, head_bits, first_bits, team_reduced, v_1926, v_1953, v_1978, asked_heads, asked_value, first_item, q_tile, v_2388);
     load_levels(gl_LocalInvocationID, v_levels, v_615, residual_signs, k_levels);
     is_careful = false;
     for (;;)
     {
         uint param_9 = part;
-        sum_up(param_9, v_449, push, gl_LocalInvocationID, v_866, reduced, gl_SubgroupID, gl_NumSubgroups, own_sequence, own_position, head_kv, group_size, v_1136, q_tile, v_2381, first_seen, last_seen, key_row, v_rows, largest, shrink, weight_sum, value_sum, weights, damaged, first_values, is_careful);
+        sum_up(param_9, v_449, push, gl_LocalInvocationID, v_866, reduced, gl_SubgroupID, gl_NumSubgroups, own_sequence, own_position, head_kv, group_size, v_1136, q_tile, v_2388, first_seen, last_seen, key_row, v_rows, largest, shrink, weight_sum, value_sum, weights, damaged, first_values, is_careful);
         note_damage(value_sum, are_damaged);
         spvUnsafeArray<float, kKey> param_10;
         param_10 = weight_sum;
         bool param_11 = true;
         reduce(param_10, param_11, reduced, gl_SubgroupID);
-        bool _4483;
+        bool _4485;
         if (!is_careful)
         {
-            _4483 = !bool(are_damaged);
+            _4485 = !bool(are_damaged);
         }
         else
         {
-            _4483 = is_careful;
+            _4485 = is_careful;
         }
-        if (_4483)
+        if (_4485)
         {
             break;
         }
@@ -2412,11 +2413,11 @@ kernel void attention_row(device KvWords& v_449 [[buffer(0)]], constant Push& pu
         continue;
     }
     uint param_12 = part;
-    store(param_12, push, gl_LocalInvocationID, reduced, gl_NumSubgroups, head_kv, group_size, largest, value_sum, weights, damaged, is_only_part, v_3673, v_3691, v_3727);
+    store(param_12, push, gl_LocalInvocationID, reduced, gl_NumSubgroups, head_kv, group_size, largest, value_sum, weights, damaged, is_only_part, v_3675, v_3693, v_3729);
     if (kMerges && (!is_only_part))
     {
         uint param_13 = n_parts;
-        merge(param_13, push, gl_LocalInvocationID, head_kv, group_size, v_3673, v_3691, v_3727, softmaxes, gl_WorkGroupID, gl_NumWorkGroups, n_done_before, v_4005);
+        merge(param_13, push, gl_LocalInvocationID, head_kv, group_size, v_3675, v_3693, v_3729, softmaxes, gl_WorkGroupID, gl_NumWorkGroups, n_done_before, v_4007);
     }
 }
 

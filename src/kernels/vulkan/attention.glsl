@@ -383,8 +383,8 @@ uint part_positions(uint n) {
   return max(kLanes, (n <= 1 ? 1 : 2u << findMSB(n - 1)) / kMostParts);
 }
 
-// Positions from which to before which such a row sees something of a part: in whole blocks from the part's first position
-// on, so that sums do not tell which rows share the tile.
+// Positions from which to before which such a row sees something of a part: in whole blocks from the part's first
+// position on, so that sums do not tell which rows share the tile.
 uvec2 seen_positions(uint part, uint n_keys, uint first_position) {
   const uint n_positions = part_positions(n_keys), first = part * n_positions;
   const uint left_out = first_position > first ? (first_position - first) / kLanes * kLanes : 0;

@@ -1,7 +1,7 @@
 // For attention.glsl: the rows are the heads of a token alone, whose queries, key and value are as the products left
-// them, and all pages of whose sequence are met. Each group norms and rotates the queries of its heads; that of the last
-// part also the key, and writes it and the value into their page, where it finds them afterwards. The bits are those
-// of norm_rope_write.comp.
+// them, and all pages of whose sequence are met. Each group norms and rotates the queries of its heads; that of the
+// last part also the key, and writes it and the value into their page, where it finds them afterwards. The bits are
+// those of norm_rope_write.comp.
 
 layout(constant_id = 12) const bool kHasQNorm = false;
 layout(constant_id = 13) const bool kHasKNorm = false;
@@ -140,7 +140,8 @@ void turn(uint head, float scale, Item item) {
 }
 
 void write_key_and_value() {
-  const uint page = page_table[push.page_table_at + own_sequence * push.max_pages + page_of(own_sequence, uint(own_position))];
+  const uint index = page_of(own_sequence, uint(own_position));
+  const uint page = page_table[push.page_table_at + own_sequence * push.max_pages + index];
   const uint keys = push.kv_at + page * push.page_bytes;
   const uint values = keys + push.n_head_kv * push.page_tokens * push.k_row_bytes;
   const uint slot = head_kv * push.page_tokens + uint(own_position) % push.page_tokens;

@@ -216,10 +216,11 @@ void Scheduler::favour_the_starving(Clock::time_point now) {
   }
 }
 
-void Scheduler::note_served(const Task& task, Clock::time_point now) {
+// By what began and ended then. However long that took, nobody was idle meanwhile whom it was for.
+void Scheduler::note_served(const Task& task, Clock::time_point begun, Clock::time_point now) {
   Service& service = services_[index_of(task.work_.priority)];
-  service.most_idle_s = std::max(service.most_idle_s, ms_between(service.last, now) / 1000);
-  if (now - service.last > kPatience) service.until = now + kFavour;
+  service.most_idle_s = std::max(service.most_idle_s, ms_between(service.last, begun) / 1000);
+  if (begun - service.last > kPatience) service.until = now + kFavour;
   service.last = now;
 }
 
@@ -448,7 +449,7 @@ void Scheduler::run(const StepPlan& plan) {
   for (const Slice& slice : slices) n_all += slice.n_outputs;
   for (const StepPlan::Piece& piece : pieces) {
     piece.task->waits_since_ = now;
-    note_served(*piece.task, now);
+    note_served(*piece.task, start, now);
     deliver(piece, n_before, n_all);
     n_before += piece.slice.n_outputs;
   }

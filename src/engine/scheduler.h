@@ -111,7 +111,7 @@ class Scheduler {
   void end_unwanted(Clock::time_point now);
   void rank(Clock::time_point now);
   void favour_the_starving(Clock::time_point now);
-  void note_served(const Task& task, Clock::time_point now);
+  void note_served(const Task& task, Clock::time_point begun, Clock::time_point now);
   void admit(Task& task);
   bool give_sequence(Task& task);
   Task* least_urgent_with_sequence(const Task& than) const;

@@ -80,7 +80,7 @@ bool Scheduler::run_layers(Task& task, Portion& portion) {
     return false;
   }
   task.waits_since_ = Clock::now();
-  note_served(task, task.waits_since_);
+  note_served(task, begun, task.waits_since_);
   const double ms = ms_between(begun, task.waits_since_);
   paused.ms += ms;
   if (!runner_.is_through(paused)) {

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <memory>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "engine/context.h"
@@ -10,6 +11,7 @@
 #include "engine/scheduler.h"
 #include "support/tested_device.h"
 #include "support/text_model.h"
+#include "support/watched_device.h"
 
 namespace parlance {
 namespace {
@@ -180,6 +182,35 @@ TEST_F(FairnessTest, ACrowdOfTheUrgentLetsOthersPassWithinASecond) {
     EXPECT_GT(queue.most_idle_s, 0.4);
     EXPECT_LT(queue.most_idle_s, 0.5 + 3 * longest_step) << "it is favoured from the next step on";
   }
+}
+
+// Where a step takes longer than anybody's patience, as when a device compiles its kernels or is slow.
+TEST_F(FairnessTest, WhoIsServedInEveryStepIsNotStarvingHoweverLongTheyTake) {
+  auto watched = std::make_unique<test::WatchedDevice>();
+  bool is_slow = false;
+  watched->on_operation = [&] {
+    if (std::exchange(is_slow, false)) std::this_thread::sleep_for(std::chrono::milliseconds(550));
+  };
+  const auto loaded = test::load_text_model(
+      test::source_root() / "models/demo/text/parlance-demo-text-q8_0.gguf", std::move(watched));
+  auto context = Context::create(*loaded.model, {.n_ctx = 256, .n_batch = 64, .n_seq = 1, .n_waiting = 1});
+  ASSERT_TRUE(context) << context.error().message;
+  context_ = *std::move(context);
+  const auto patient = *start(Priority::background, 1);
+  const auto step = [&] {
+    is_slow = true;
+    context_->scheduler().step();
+  };
+  step();
+  step();
+  const auto urgent = *start(Priority::interactive, 2, 3);
+  int n_steps = 0;
+  for (bool has_token = false; !has_token && n_steps < 5; ++n_steps) {
+    step();
+    has_token = urgent->poll().has_value();
+  }
+  EXPECT_LE(n_steps, 2);
+  context_ = nullptr;  // before the model
 }
 
 TEST_F(FairnessTest, ACrowdInTheBackgroundTakesNobodysPlaceInTheQueue) {

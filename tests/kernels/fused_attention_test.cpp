@@ -1,7 +1,9 @@
 // Attention that norms, rotates and writes its heads first: the bits, and the pages, of the operations that
 // it stands for.
 #include <array>
+#include <cmath>
 #include <cstring>
+#include <limits>
 #include <thread>
 
 #include "kernels/fused_ops.h"
@@ -12,7 +14,7 @@ namespace {
 
 class FusedAttention : public KernelTest {
  protected:
-  static constexpr int32_t kLength = 2600;
+  static constexpr int32_t kLength = 2600, kOther = 40;  // of the tested sequence, and of one before it
 
   struct Setting {
     KvFormat k = KvFormat::f16, v = KvFormat::f16;
@@ -25,6 +27,9 @@ class FusedAttention : public KernelTest {
     RopeStyle style = RopeStyle::halves;
     int32_t page_tokens = 64;
     bool is_equalised = false;
+    int32_t length = kLength;
+    int32_t window = 0;       // positions before its own that a token sees; 0: all
+    bool is_damaged = false;  // two values that are no numbers
   };
 
   struct Result {
@@ -45,7 +50,13 @@ class FusedAttention : public KernelTest {
     }
     const Tensor k_all = bench.upload({setting.head_dim, n_kv, n_all, 1}, inputs[0]);
     const Tensor v_all = bench.upload({setting.head_dim, n_kv, n_all, 1}, inputs[1]);
-    const BatchView everything = pages.places().on(bench), batch = places.on(bench);
+    const BatchView everything = pages.places().on(bench);
+    BatchView batch = places.on(bench);
+    if (setting.window > 0) {
+      std::vector<int32_t> first = places.pos;
+      for (int32_t& position : first) position = std::max(position - setting.window, 0);
+      batch.first = bench.upload(first);
+    }
     bench.run([&](Stream& s) {
       kv_write(s, kv, k_all, v_all, everything);
       return k_all;
@@ -85,7 +96,7 @@ class FusedAttention : public KernelTest {
                         .head_dim_k = setting.head_dim,
                         .head_dim_v = setting.head_dim,
                         .page_tokens = setting.page_tokens};
-    return KvPages(shape, {40, kLength}, random_);
+    return KvPages(shape, {kOther, setting.length}, random_);
   }
 
   std::vector<std::vector<float>> inputs_of(const Setting& setting, const KvPages& pages,
@@ -111,14 +122,26 @@ class FusedAttention : public KernelTest {
       SCOPED_TRACE(testing::Message() << name_of(setting.k) << " " << name_of(setting.v) << ", "
                                       << setting.n_head << " heads of " << setting.head_dim << ", "
                                       << places.size() << " rows from " << places.pos[0]);
-      const std::vector<std::vector<float>> inputs = inputs_of(setting, pages, places);
+      std::vector<std::vector<float>> inputs = inputs_of(setting, pages, places);
+      if (setting.is_damaged) {
+        const int64_t row = setting.head_dim * setting.n_head_kv;
+        inputs[1][static_cast<size_t>((kOther + 130) * row + 3)] = std::numeric_limits<float>::quiet_NaN();
+        inputs[1][static_cast<size_t>((kOther + 4200) * row + 70)] = std::numeric_limits<float>::infinity();
+      }
       const Result got = run(setting, pages, inputs, places, true);
       const Result want = run(setting, pages, inputs, places, false);
       ASSERT_EQ(got.out.size(), want.out.size());
-      ASSERT_EQ(std::memcmp(got.out.data(), want.out.data(), got.out.size() * sizeof(float)), 0);
+      for (size_t i = 0; i < got.out.size(); ++i) {
+        const bool are_no_numbers = std::isnan(got.out[i]) && std::isnan(want.out[i]);
+        ASSERT_TRUE(are_no_numbers || std::memcmp(&got.out[i], &want.out[i], sizeof(float)) == 0)
+            << "element " << i << ": " << got.out[i] << ", not " << want.out[i];
+        n_no_numbers_ += are_no_numbers ? 1 : 0;
+      }
       ASSERT_EQ(got.pages, want.pages);
     }
   }
+
+  int n_no_numbers_ = 0;
 };
 
 TEST_P(FusedAttention, HasTheBitsOfTheOperations) {
@@ -186,6 +209,24 @@ TEST_P(FusedAttention, OtherShapesHaveThemToo) {
   if (!is_software_vulkan()) compare({.k = KvFormat::tbq4_0, .v = KvFormat::tbq4_0}, {at(300)});
   compare({.k = KvFormat::f32, .v = KvFormat::f32}, {at(300)});
   compare({}, {TokenPlaces().add(1, 300, 16), TokenPlaces().add(0, 7, 1).add(1, 2500, 9)});
+}
+
+// Behind as many positions as make a part of them several blocks; in windows that begin anywhere in a block;
+// and with values that are no numbers, in blocks before the last one and in it.
+TEST_P(FusedAttention, LongContextsWindowsAndDamageDoToo) {
+  const auto at = [](int32_t pos) { return TokenPlaces().add(1, pos, 1); };
+  compare({.n_head = 2, .n_head_kv = 1, .length = 8300},
+          {at(4095), at(4096), at(4223), at(4224), at(4225), at(5000), at(8191), at(8192), at(8299)});
+  for (const int32_t window : {1, 100, 127, 128, 129, 1500}) {
+    compare({.n_head = 2, .n_head_kv = 1, .window = window},
+            {at(0), at(127), at(128), at(255), at(256), at(2500)});
+    if (HasFailure() || IsSkipped()) return;
+  }
+  compare({.n_head = 2, .n_head_kv = 1, .length = 5000, .window = 4300}, {at(4999)});
+  EXPECT_EQ(n_no_numbers_, 0);
+  compare({.n_head = 2, .n_head_kv = 1, .length = 5000, .is_damaged = true},
+          {at(100), at(131), at(300), at(4199), at(4250), at(4999)});
+  EXPECT_GT(n_no_numbers_, 0);
 }
 
 // Blocks and groups of a launch count each other: those of other streams of the device do not.

@@ -14,10 +14,11 @@ namespace parlance::cuda {
 namespace {
 
 constexpr int kThreads = 256, kWarps = kThreads / 32;
-constexpr int kParts = 32;                    // of a row, at most: one block each
-constexpr int kLeastElements = 2 * kThreads;  // of a part
-constexpr int kGroupLanes = 8;
+constexpr int kParts = 64;                // of a row, at most: one block each
+constexpr int kLeastElements = kThreads;  // of a part
+constexpr int kGroupLanes = 16;
 constexpr int kGroups = kThreads / kGroupLanes;  // of a part
+constexpr int kAtOnce = 8;                       // elements of a lane that are loaded before one is looked at
 
 constexpr int kSortThreads = 1024;
 constexpr int kMostFound = 2048;
@@ -85,13 +86,24 @@ __global__ void __launch_bounds__(kThreads) look_at_parts(const float* x, int64_
   const int part = blockIdx.x, row = blockIdx.y, n_parts = gridDim.x, lane = threadIdx.x % 32;
   const PartRange range(n, part, n_parts);
   Seen seen = nothing_seen();
-  uint32_t highest = 0;
-#pragma unroll 4
-  for (int64_t i = range.first + threadIdx.x; i < range.end; i += kThreads) {
-    const float value = x[row * n + i];
-    seen.add({value, 1, !isfinite(value)});
-    highest = max(highest, rank_of(value));
+  for (int64_t first = range.first + threadIdx.x; first < range.end; first += kAtOnce * kThreads) {
+    float values[kAtOnce];
+#pragma unroll
+    for (int j = 0; j < kAtOnce; ++j)  // the last one again where there is none
+      values[j] = x[row * n + min(first + j * kThreads, range.end - 1)];
+    Seen some = nothing_seen();
+#pragma unroll
+    for (int j = 0; j < kAtOnce; ++j) {
+      some.is_bad |= !isfinite(values[j]);
+      if (first + j * kThreads < range.end) some.highest = fmaxf(some.highest, values[j]);
+    }
+#pragma unroll
+    for (int j = 0; j < kAtOnce; ++j) {
+      if (first + j * kThreads < range.end) some.sum += expf(values[j] - some.highest);
+    }
+    seen.add(some);
   }
+  uint32_t highest = rank_of(seen.highest);
   for (int mask = kGroupLanes / 2; mask > 0; mask /= 2)
     highest = max(highest, __shfl_xor_sync(kAllLanes, highest, mask));
   if (threadIdx.x % kGroupLanes == 0)
@@ -105,12 +117,20 @@ __global__ void __launch_bounds__(kThreads) look_at_parts(const float* x, int64_
 }
 
 struct Sorting {
-  uint32_t highest[kParts * kGroups];  // rank, by group
-  int groups[kParts * kGroups];        // those that are looked at again
-  uint64_t found[kMostFound];          // keys
+  int groups[kParts * kGroups];  // those that are looked at again
+  uint64_t found[kMostFound];    // keys
   int n_groups, n_found;
-  uint32_t least;  // rank
 };
+
+// By a whole block: the k-th highest of the ranks that its threads have, which are 0 where there is none; 0
+// where there are not as many.
+__device__ uint32_t kth_highest(uint32_t own, int k) {
+  uint32_t least = 0;
+  for (uint32_t bit = 1u << 31; bit > 0; bit /= 2) {
+    if (__syncthreads_count(own >= (least | bit)) >= k) least |= bit;
+  }
+  return least;
+}
 
 // Calls take(key) for all elements of the groups that are looked at again.
 template <class Take>
@@ -160,33 +180,20 @@ __global__ void __launch_bounds__(kSortThreads)
   const float* const x = all + row * n_all;
   out += static_cast<int64_t>(row) * (2 + 2 * k);
   const int n_groups = n_parts * kGroups;
-  if (thread == 0) {
-    s.n_groups = 0;
-    s.least = 0;  // where there are fewer groups than are wanted: all
-  }
+  if (thread == 0) s.n_groups = 0;
   const uint32_t own = thread < n_groups ? scratch.highest[row * n_groups + thread] : 0;
-  if (thread < n_groups) s.highest[thread] = own;
   if (thread < 32) {
-    const Seen* const seen = scratch.seen + row * n_parts + thread;
-    const Seen whole = all_of_warp(thread < n_parts ? *seen : nothing_seen());
+    Seen whole = nothing_seen();
+    for (int part = thread; part < n_parts; part += 32) whole.add(scratch.seen[row * n_parts + part]);
+    whole = all_of_warp(whole);
     if (thread == 0) {
       out[0] = whole.is_bad ? -1 : k;
       out[1] = __float_as_int(whole.sum);
     }
   }
-  __syncthreads();
-  if (thread < n_groups && n_groups >= k) {
-    int n_before = 0;
-#pragma unroll 8
-    for (int j = 0; j < n_groups; ++j) {
-      const uint32_t other = s.highest[j];
-      n_before += other > own || (other == own && j < thread);
-    }
-    if (n_before == k - 1) s.least = own;
-  }
-  __syncthreads();
-  if (thread < n_groups && own >= s.least) s.groups[atomicAdd(&s.n_groups, 1)] = thread;
-  uint64_t least = static_cast<uint64_t>(s.least) << 32;
+  const uint32_t least_of_groups = kth_highest(own, k);
+  if (thread < n_groups && own >= least_of_groups) s.groups[atomicAdd(&s.n_groups, 1)] = thread;
+  uint64_t least = static_cast<uint64_t>(least_of_groups) << 32;
   find_from(x, n_all, n_parts, least, s);
   if (s.n_found > kMostFound) {
     // Too many are equal, or groups have many of the highest: a key is found by halves that enough have, and

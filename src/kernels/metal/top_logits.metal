@@ -1,9 +1,11 @@
 // src/kernels/vulkan/top_logits.comp, translated by glslc (shaderc 2023.2-1, glslang 11.13.0-1) and spirv-cross (2021.01.15+1.3.239.0-1); do not edit.
 #pragma clang diagnostic ignored "-Wmissing-prototypes"
 #pragma clang diagnostic ignored "-Wmissing-braces"
+#pragma clang diagnostic ignored "-Wunused-variable"
 
 #include <metal_stdlib>
 #include <simd/simd.h>
+#include <metal_atomic>
 
 using namespace metal;
 
@@ -45,16 +47,21 @@ struct spvUnsafeArray
     }
 };
 
-#ifndef SPIRV_CROSS_CONSTANT_ID_0
-#define SPIRV_CROSS_CONSTANT_ID_0 128u
-#endif
-constant uint kThreads = SPIRV_CROSS_CONSTANT_ID_0;
-constant uint _119 = (kThreads - 1u);
+struct PartRange
+{
+    uint first;
+    uint end;
+};
+
+constant uint kPartThreads_tmp [[function_constant(1)]];
+constant uint kPartThreads = is_function_constant_defined(kPartThreads_tmp) ? kPartThreads_tmp : 128u;
+constant uint kGroupLanes = (kPartThreads / 16u);
 
 struct Push
 {
     uint n;
     uint n_rows;
+    uint n_parts;
     uint x_first;
     uint out_first;
     uint k;
@@ -65,22 +72,66 @@ struct X
     uint x[1];
 };
 
-constant uint _296 = (8u * kThreads);
+constant uint _303 = (8u * kPartThreads);
+constant uint kThreads_tmp [[function_constant(0)]];
+constant uint kThreads = is_function_constant_defined(kThreads_tmp) ? kThreads_tmp : 128u;
+constant uint _307 = (kThreads / kGroupLanes);
+
+struct Parts
+{
+    uint parts[1];
+};
 
 struct Out
 {
     uint result[1];
 };
 
-constant uint _695 = (8u * kThreads);
-constant uint _749_tmp [[function_constant(0)]];
-constant uint _749 = is_function_constant_defined(_749_tmp) ? _749_tmp : 1u;
-constant uint3 gl_WorkGroupSize [[maybe_unused]] = uint3(_749, 1u, 1u);
+constant uint _711 = (kThreads - 1u);
+constant uint _772_tmp [[function_constant(0)]];
+constant uint _772 = is_function_constant_defined(_772_tmp) ? _772_tmp : 1u;
+constant uint3 gl_WorkGroupSize [[maybe_unused]] = uint3(_772, 1u, 1u);
 
 static inline __attribute__((always_inline))
 uint flat_group(thread uint3& gl_WorkGroupID, thread uint3& gl_NumWorkGroups)
 {
     return (gl_WorkGroupID.y * gl_NumWorkGroups.x) + gl_WorkGroupID.x;
+}
+
+static inline __attribute__((always_inline))
+uint choose_groups(thread uint3& gl_LocalInvocationID, constant Push& push, threadgroup uint (&groups)[512], threadgroup uint (&highest)[512], threadgroup uint& lowest)
+{
+    uint n_all = push.n_parts * 16u;
+    for (uint i = gl_LocalInvocationID.x; i < n_all; i += kThreads)
+    {
+        uint own = highest[i];
+        uint n_above = 0u;
+        for (uint first = 0u; first < n_all; first += 16u)
+        {
+            for (uint j = 0u; j < 16u; j++)
+            {
+                n_above += uint(highest[first + j] > own);
+            }
+        }
+        if (n_above >= push.k)
+        {
+            continue;
+        }
+        uint _382 = atomic_fetch_add_explicit((threadgroup atomic_uint*)&n_groups, 1u, memory_order_relaxed);
+        groups[_382] = i;
+        uint _387 = atomic_fetch_min_explicit((threadgroup atomic_uint*)&lowest, own, memory_order_relaxed);
+    }
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    return (n_all < push.k) ? 0u : lowest;
+}
+
+static inline __attribute__((always_inline))
+PartRange range_of_part(thread const uint& n, thread const uint& part, thread const uint& n_parts)
+{
+    uint each = n / n_parts;
+    uint more = n % n_parts;
+    uint first = (part * each) + min(part, more);
+    return PartRange{ first, (first + each) + uint(part < more) };
 }
 
 static inline __attribute__((always_inline))
@@ -90,89 +141,162 @@ uint rank(thread uint& bits)
     {
         bits = 0u;
     }
-    uint _59;
+    uint _71;
     if ((bits & 2147483648u) != 0u)
     {
-        _59 = ~bits;
+        _71 = ~bits;
     }
     else
     {
-        _59 = bits | 2147483648u;
+        _71 = bits | 2147483648u;
     }
-    return _59;
-}
-
-static inline __attribute__((always_inline))
-uint n_up_to(thread const uint& own, thread uint3& gl_LocalInvocationID, threadgroup uint (&counts)[kThreads])
-{
-    uint thread0 = gl_LocalInvocationID.x;
-    threadgroup_barrier(mem_flags::mem_threadgroup);
-    counts[thread0] = own;
-    uint _96;
-    for (uint n = 1u; n < kThreads; n *= 2u)
-    {
-        threadgroup_barrier(mem_flags::mem_threadgroup);
-        if (thread0 >= n)
-        {
-            _96 = counts[thread0 - n];
-        }
-        else
-        {
-            _96 = 0u;
-        }
-        uint before = _96;
-        threadgroup_barrier(mem_flags::mem_threadgroup);
-        counts[thread0] += before;
-    }
-    threadgroup_barrier(mem_flags::mem_threadgroup);
-    return counts[thread0];
-}
-
-static inline __attribute__((always_inline))
-uint n_all(threadgroup uint (&counts)[kThreads])
-{
-    return counts[_119];
+    return _71;
 }
 
 static inline __attribute__((always_inline))
 bool is_taken(thread const uint& own, thread const uint& i, thread const uint& least, thread const uint& most_at)
 {
-    bool _126 = own > least;
-    bool _137;
-    if (!_126)
+    bool _112 = own > least;
+    bool _123;
+    if (!_112)
     {
-        _137 = (own == least) && (i <= most_at);
+        _123 = (own == least) && (i <= most_at);
     }
     else
     {
-        _137 = _126;
+        _123 = _112;
     }
-    return _137;
+    return _123;
 }
 
 static inline __attribute__((always_inline))
-uint n_taken(thread const uint& row_first, thread const uint& least, thread const uint& most_at, thread uint3& gl_LocalInvocationID, constant Push& push, const device X& v_162)
+uint look_again(thread const uint& row_first, thread const uint& least, thread const uint& most_at, thread const bool& keeps, thread uint3& gl_LocalInvocationID, threadgroup uint& n_met, threadgroup uint& n_groups, constant Push& push, threadgroup uint (&groups)[512], const device X& v_219, threadgroup uint (&found)[1024], threadgroup uint (&found_at)[1024])
 {
-    uint n_own = 0u;
-    for (uint i = gl_LocalInvocationID.x; i < push.n; i += kThreads)
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    if (gl_LocalInvocationID.x == 0u)
     {
-        uint param = v_162.x[row_first + i];
-        uint _170 = rank(param);
-        uint param_1 = _170;
-        uint param_2 = i;
-        uint param_3 = least;
-        uint param_4 = most_at;
-        n_own += uint(is_taken(param_1, param_2, param_3, param_4));
+        n_met = 0u;
     }
-    return n_own;
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    uint lane = gl_LocalInvocationID.x % kGroupLanes;
+    uint n_own = 0u;
+    uint _147 = gl_LocalInvocationID.x / kGroupLanes;
+    spvUnsafeArray<uint, 8> loaded;
+    for (uint j = _147; j < n_groups; j += _307)
+    {
+        uint param = push.n;
+        uint param_1 = groups[j] / 16u;
+        uint param_2 = push.n_parts;
+        PartRange range = range_of_part(param, param_1, param_2);
+        uint _192 = (range.first + ((groups[j] % 16u) * kGroupLanes)) + lane;
+        for (uint first = _192; first < range.end; first += _303)
+        {
+            for (uint e = 0u; e < 8u; e++)
+            {
+                loaded[e] = v_219.x[row_first + min((first + (e * kPartThreads)), (range.end - 1u))];
+            }
+            for (uint e_1 = 0u; e_1 < 8u; e_1++)
+            {
+                uint i = first + (e_1 * kPartThreads);
+                uint param_3 = loaded[e_1];
+                uint _254 = rank(param_3);
+                uint its = _254;
+                bool _258 = i >= range.end;
+                bool _272;
+                if (!_258)
+                {
+                    uint param_4 = its;
+                    uint param_5 = i;
+                    uint param_6 = least;
+                    uint param_7 = most_at;
+                    _272 = !is_taken(param_4, param_5, param_6, param_7);
+                }
+                else
+                {
+                    _272 = _258;
+                }
+                if (_272)
+                {
+                    continue;
+                }
+                n_own++;
+                if (!keeps)
+                {
+                    continue;
+                }
+                uint _284 = atomic_fetch_add_explicit((threadgroup atomic_uint*)&n_met, 1u, memory_order_relaxed);
+                uint at = _284;
+                if (at >= 1024u)
+                {
+                    continue;
+                }
+                found[at] = its;
+                found_at[at] = i;
+            }
+        }
+    }
+    if ((!keeps) && (n_own > 0u))
+    {
+        uint _318 = atomic_fetch_add_explicit((threadgroup atomic_uint*)&n_met, n_own, memory_order_relaxed);
+    }
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    return n_met;
 }
 
-kernel void top_logits(constant Push& push [[buffer(30)]], const device X& v_162 [[buffer(0)]], device Out& _313 [[buffer(1)]], uint3 gl_WorkGroupID [[threadgroup_position_in_grid]], uint3 gl_NumWorkGroups [[threadgroups_per_grid]], uint3 gl_LocalInvocationID [[thread_position_in_threadgroup]])
+static inline __attribute__((always_inline))
+void narrow(thread const uint& row_first, thread uint& least, thread uint& most_at, thread uint3& gl_LocalInvocationID, threadgroup uint& n_met, threadgroup uint& n_groups, constant Push& push, threadgroup uint (&groups)[512], const device X& v_219, threadgroup uint (&found)[1024], threadgroup uint (&found_at)[1024])
 {
-    threadgroup uint counts[kThreads];
-    threadgroup uint kth;
+    uint above = 4294967295u;
+    while ((above - least) > 1u)
+    {
+        uint middle = least + ((above - least) / 2u);
+        uint param = row_first;
+        uint param_1 = middle;
+        uint param_2 = 4294967295u;
+        bool param_3 = false;
+        uint _423 = look_again(param, param_1, param_2, param_3, gl_LocalInvocationID, n_met, n_groups, push, groups, v_219, found, found_at);
+        if (_423 >= push.k)
+        {
+            least = middle;
+        }
+        else
+        {
+            above = middle;
+        }
+    }
+    uint from = 0u;
+    most_at = push.n - 1u;
+    while (from < most_at)
+    {
+        uint middle_1 = from + ((most_at - from) / 2u);
+        uint param_4 = row_first;
+        uint param_5 = least;
+        uint param_6 = middle_1;
+        bool param_7 = false;
+        uint _458 = look_again(param_4, param_5, param_6, param_7, gl_LocalInvocationID, n_met, n_groups, push, groups, v_219, found, found_at);
+        if (_458 >= push.k)
+        {
+            most_at = middle_1;
+        }
+        else
+        {
+            from = middle_1 + 1u;
+        }
+    }
+}
+
+kernel void top_logits(constant Push& push [[buffer(30)]], const device X& v_219 [[buffer(0)]], const device Parts& _528 [[buffer(1)]], device Out& _595 [[buffer(2)]], uint3 gl_WorkGroupID [[threadgroup_position_in_grid]], uint3 gl_NumWorkGroups [[threadgroups_per_grid]], uint3 gl_LocalInvocationID [[thread_position_in_threadgroup]])
+{
+    threadgroup uint n_met;
+    threadgroup uint n_groups;
+    threadgroup uint groups[512];
     threadgroup uint found[1024];
     threadgroup uint found_at[1024];
+    threadgroup uint highest[512];
+    threadgroup uint lowest;
+    threadgroup uint n_bad;
+    threadgroup float part_highest[32];
+    threadgroup float part_sums[32];
     uint row = flat_group(gl_WorkGroupID, gl_NumWorkGroups);
     if (row >= push.n_rows)
     {
@@ -180,207 +304,94 @@ kernel void top_logits(constant Push& push [[buffer(30)]], const device X& v_162
     }
     uint thread0 = gl_LocalInvocationID.x;
     uint row_first = push.x_first + (row * push.n);
+    uint parts_first = (row * push.n_parts) * 19u;
     uint told = push.out_first + (row * (2u + (2u * push.k)));
-    uint own = 0u;
-    uint n_bad = 0u;
-    spvUnsafeArray<uint, 8> loaded;
-    for (uint first = thread0; first < push.n; first += _296)
+    if (thread0 == 0u)
     {
-        for (uint j = 0u; j < 8u; j++)
+        n_groups = 0u;
+        n_bad = 0u;
+        lowest = 4294967295u;
+    }
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    for (uint i = thread0; i < (push.n_parts * 16u); i += kThreads)
+    {
+        highest[i] = _528.parts[((parts_first + ((i / 16u) * 19u)) + 3u) + (i % 16u)];
+    }
+    if (thread0 < push.n_parts)
+    {
+        uint first = parts_first + (thread0 * 19u);
+        part_highest[thread0] = as_type<float>(_528.parts[first + 0u]);
+        part_sums[thread0] = as_type<float>(_528.parts[first + 1u]);
+        if (_528.parts[first + 2u] != 0u)
         {
-            loaded[j] = v_162.x[row_first + min((first + (j * kThreads)), (push.n - 1u))];
-        }
-        for (uint j_1 = 0u; j_1 < 8u; j_1++)
-        {
-            if ((loaded[j_1] & 2139095040u) == 2139095040u)
-            {
-                n_bad = 1u;
-            }
-            if ((first + (j_1 * kThreads)) < push.n)
-            {
-                uint param = loaded[j_1];
-                uint _292 = rank(param);
-                own = max(own, _292);
-            }
+            uint _583 = atomic_fetch_or_explicit((threadgroup atomic_uint*)&n_bad, 1u, memory_order_relaxed);
         }
     }
-    uint param_1 = n_bad;
-    uint _301 = n_up_to(param_1, gl_LocalInvocationID, counts);
-    if (n_all(counts) > 0u)
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    if (n_bad != 0u)
     {
         if (thread0 == 0u)
         {
-            _313.result[told] = 4294967295u;
+            _595.result[told] = 4294967295u;
         }
         return;
     }
-    threadgroup_barrier(mem_flags::mem_threadgroup);
-    counts[thread0] = own;
-    threadgroup_barrier(mem_flags::mem_threadgroup);
-    uint n_before = 0u;
-    for (uint j_2 = 0u; j_2 < kThreads; j_2++)
-    {
-        uint param_2 = counts[j_2];
-        uint param_3 = j_2;
-        uint param_4 = own;
-        uint param_5 = thread0;
-        n_before += uint(is_taken(param_2, param_3, param_4, param_5) && (j_2 != thread0));
-    }
-    if (n_before == (push.k - 1u))
-    {
-        kth = own;
-    }
-    threadgroup_barrier(mem_flags::mem_threadgroup);
-    uint least = kth;
+    uint _600 = choose_groups(gl_LocalInvocationID, push, groups, highest, lowest);
+    uint least = _600;
     uint most_at = 4294967295u;
-    uint _366;
-    if (own >= least)
+    uint param = row_first;
+    uint param_1 = least;
+    uint param_2 = most_at;
+    bool param_3 = true;
+    uint _610 = look_again(param, param_1, param_2, param_3, gl_LocalInvocationID, n_met, n_groups, push, groups, v_219, found, found_at);
+    if (_610 > 1024u)
     {
-        uint param_6 = row_first;
-        uint param_7 = least;
-        uint param_8 = most_at;
-        _366 = n_taken(param_6, param_7, param_8, gl_LocalInvocationID, push, v_162);
+        uint param_4 = row_first;
+        uint param_5 = least;
+        uint param_6;
+        narrow(param_4, param_5, param_6, gl_LocalInvocationID, n_met, n_groups, push, groups, v_219, found, found_at);
+        least = param_5;
+        most_at = param_6;
+        uint param_7 = row_first;
+        uint param_8 = least;
+        uint param_9 = most_at;
+        bool param_10 = true;
+        uint _629 = look_again(param_7, param_8, param_9, param_10, gl_LocalInvocationID, n_met, n_groups, push, groups, v_219, found, found_at);
     }
-    else
-    {
-        _366 = 0u;
-    }
-    uint n_own = _366;
-    uint param_9 = n_own;
-    uint _381 = n_up_to(param_9, gl_LocalInvocationID, counts);
-    uint end = _381;
-    if (n_all(counts) > 1024u)
-    {
-        uint above = 4294967295u;
-        while ((above - least) > 1u)
-        {
-            uint middle = least + ((above - least) / 2u);
-            uint param_10 = row_first;
-            uint param_11 = middle;
-            uint param_12 = 4294967295u;
-            uint param_13 = n_taken(param_10, param_11, param_12, gl_LocalInvocationID, push, v_162);
-            uint _411 = n_up_to(param_13, gl_LocalInvocationID, counts);
-            if (n_all(counts) >= push.k)
-            {
-                least = middle;
-            }
-            else
-            {
-                above = middle;
-            }
-        }
-        uint from = 0u;
-        most_at = push.n - 1u;
-        while (from < most_at)
-        {
-            uint middle_1 = from + ((most_at - from) / 2u);
-            uint param_14 = row_first;
-            uint param_15 = least;
-            uint param_16 = middle_1;
-            uint param_17 = n_taken(param_14, param_15, param_16, gl_LocalInvocationID, push, v_162);
-            uint _448 = n_up_to(param_17, gl_LocalInvocationID, counts);
-            if (n_all(counts) >= push.k)
-            {
-                most_at = middle_1;
-            }
-            else
-            {
-                from = middle_1 + 1u;
-            }
-        }
-        uint _462;
-        if (own >= least)
-        {
-            uint param_18 = row_first;
-            uint param_19 = least;
-            uint param_20 = most_at;
-            _462 = n_taken(param_18, param_19, param_20, gl_LocalInvocationID, push, v_162);
-        }
-        else
-        {
-            _462 = 0u;
-        }
-        n_own = _462;
-        uint param_21 = n_own;
-        uint _476 = n_up_to(param_21, gl_LocalInvocationID, counts);
-        end = _476;
-    }
-    uint n_found = n_all(counts);
-    uint at = end - n_own;
-    for (uint i = thread0; (i < push.n) && (at < end); i += kThreads)
-    {
-        uint param_22 = v_162.x[row_first + i];
-        uint _505 = rank(param_22);
-        uint its = _505;
-        uint param_23 = its;
-        uint param_24 = i;
-        uint param_25 = least;
-        uint param_26 = most_at;
-        if (!is_taken(param_23, param_24, param_25, param_26))
-        {
-            continue;
-        }
-        found[at] = its;
-        found_at[at] = i;
-        at++;
-    }
-    threadgroup_barrier(mem_flags::mem_threadgroup);
+    uint n_found = n_met;
     for (uint i_1 = thread0; i_1 < n_found; i_1 += kThreads)
     {
         uint place = 0u;
-        for (uint j_3 = 0u; j_3 < n_found; j_3++)
+        for (uint j = 0u; j < n_found; j++)
         {
-            uint param_27 = found[j_3];
-            uint param_28 = found_at[j_3];
-            uint param_29 = found[i_1];
-            uint param_30 = found_at[i_1];
-            place += uint(is_taken(param_27, param_28, param_29, param_30) && (j_3 != i_1));
+            uint param_11 = found[j];
+            uint param_12 = found_at[j];
+            uint param_13 = found[i_1];
+            uint param_14 = found_at[i_1];
+            place += uint(is_taken(param_11, param_12, param_13, param_14) && (j != i_1));
         }
         if (place >= push.k)
         {
             continue;
         }
-        _313.result[(told + 2u) + place] = found_at[i_1];
-        _313.result[((told + 2u) + push.k) + place] = v_162.x[row_first + found_at[i_1]];
-        if (place == 0u)
-        {
-            kth = found_at[i_1];
-        }
+        _595.result[(told + 2u) + place] = found_at[i_1];
+        _595.result[((told + 2u) + push.k) + place] = v_219.x[row_first + found_at[i_1]];
     }
-    threadgroup_barrier(mem_flags::mem_threadgroup);
-    float highest = as_type<float>(v_162.x[row_first + kth]);
+    if (thread0 != _711)
+    {
+        return;
+    }
+    float most = part_highest[0];
     float sum = 0.0;
-    spvUnsafeArray<float, 8> loaded_1;
-    for (uint first_1 = thread0; first_1 < push.n; first_1 += _695)
+    for (uint part = 1u; part < push.n_parts; part++)
     {
-        for (uint j_4 = 0u; j_4 < 8u; j_4++)
-        {
-            loaded_1[j_4] = as_type<float>(v_162.x[row_first + min((first_1 + (j_4 * kThreads)), (push.n - 1u))]);
-        }
-        for (uint j_5 = 0u; j_5 < 8u; j_5++)
-        {
-            if ((first_1 + (j_5 * kThreads)) < push.n)
-            {
-                sum += exp(loaded_1[j_5] - highest);
-            }
-        }
+        most = fast::max(most, part_highest[part]);
     }
-    counts[thread0] = as_type<uint>(sum);
-    uint n = kThreads;
-    while (n > 1u)
+    for (uint part_1 = 0u; part_1 < push.n_parts; part_1++)
     {
-        threadgroup_barrier(mem_flags::mem_threadgroup);
-        uint half_n = (n + 1u) / 2u;
-        if ((thread0 + half_n) < n)
-        {
-            counts[thread0] = as_type<uint>(as_type<float>(counts[thread0]) + as_type<float>(counts[thread0 + half_n]));
-        }
-        n = half_n;
+        sum += (part_sums[part_1] * exp(part_highest[part_1] - most));
     }
-    if (thread0 == 0u)
-    {
-        _313.result[told] = push.k;
-        _313.result[told + 1u] = counts[0];
-    }
+    _595.result[told] = push.k;
+    _595.result[told + 1u] = as_type<uint>(sum);
 }
 

@@ -99,8 +99,9 @@ bool run_to_end(Stream& stream, const FusedMatmulArgs& args) {
   const std::optional<DType> type = only_type(args.products);
   if (args.end == MatmulEnd::store || !type) return false;
   if (!has_rows_of(args.products, *type)) return true;
-  if (std::ranges::count(kBlockTypes, *type) > 0) return quantised_few(stream, args, *type);
-  if (*type == DType::f32 || !has_aligned_rows(args.products, *type)) return false;
+  if (*type == DType::f32 || std::ranges::count(kBlockTypes, *type) > 0 ||
+      !has_aligned_rows(args.products, *type))
+    return false;
   if (!half_gemv_serves(stream, args.products.x)) return half_few(stream, args, *type);
   half_gemv(stream, args, *type);
   return true;
@@ -159,7 +160,7 @@ void run_normalised(Stream& stream, const FusedMatmulArgs& args) {
 }
 
 void run_quantised(Stream& stream, const FusedMatmulArgs& args) {
-  if (!run_quantised_row(stream, args)) run_normalised(stream, args);
+  if (!run_quantised_row(stream, args) && !run_quantised_few(stream, args)) run_normalised(stream, args);
 }
 
 }  // namespace

@@ -77,7 +77,7 @@ namespace {
 
 void run_quantised(Stream& stream, const MatmulArgs& args) {
   if (args.x.n_rows() == 0) return;
-  if (run_quantised_row(stream, {args})) return;
+  if (run_quantised_row(stream, {args}) || run_quantised_few(stream, {args})) return;
   if (wide_gemm_serves(stream, DType::q8_0, args.x)) {
     const WideActivations x = halve_for_wide(stream, args.x, WideRounding::codes);
     for (const DType dtype : kBlockTypes) {
@@ -90,7 +90,7 @@ void run_quantised(Stream& stream, const MatmulArgs& args) {
   std::optional<GemmActivations> many;
   const bool has_gemv = args.x.n_rows() <= kMostGemvTokens;
   for (const DType dtype : kBlockTypes) {
-    if (!has_rows_of(args, dtype) || quantised_few(stream, {args}, dtype)) continue;
+    if (!has_rows_of(args, dtype)) continue;
     if (has_gemv) {
       if (!few) few = quantise_for_gemv(stream, args.x);
       quantised_gemv(stream, args, dtype, *few);

@@ -261,8 +261,13 @@ struct Q4_0 : BlockLayout<18, 1, false, false> {
   }
   template <class Bytes>
   __host__ __device__ static void unpack_words(const Bytes& block, int, int i, uint32_t (&codes)[2]) {
+    unpack_offset_words(block, i, codes);
+    for (uint32_t& word : codes) word = less(word, kOffset);
+  }
+  // Of codes that are too much by kOffset.
+  template <class Bytes>
+  __host__ __device__ static void unpack_offset_words(const Bytes& block, int i, uint32_t (&codes)[2]) {
     load_nibble_word(at_word(block + 2, i), codes);
-    for (uint32_t& word : codes) word = less(word, 8);
   }
 };
 

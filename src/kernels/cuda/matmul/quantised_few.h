@@ -8,9 +8,8 @@ namespace parlance::cuda {
 // For fewer quantised_gemv is faster, for more quantised_gemm.
 inline constexpr int kFewestQuantisedTokens = 3, kMostQuantisedTokens = 32;
 
-// The kernel itself rounds the tokens, and gates and adds up what comes of them; it does not normalise. Does
-// nothing and returns false where there are fewer or more, or the GPU has no clusters of blocks with so much
-// shared memory.
-bool quantised_few(Stream& stream, const FusedMatmulArgs& args, DType dtype);
+// All that args ask for. Does nothing and returns false where there are fewer tokens or more, sizes that the
+// kernel has no code for, or the GPU has no clusters of blocks with so much shared memory.
+bool run_quantised_few(Stream& stream, const FusedMatmulArgs& args);
 
 }  // namespace parlance::cuda

@@ -86,10 +86,11 @@ __device__ inline void load_half_run(const float* from, int half, float (&values
 constexpr int kMostQuadValues = kQuad * kLaneQuads;
 
 // Rounds a token of n values, a multiple of kQuantisedUnitValues, by a block of at least kLaneQuads threads;
-// with a barrier in it where `norm` is there. wait() comes before the token is read.
-template <int kOffset, class Wait>
-__device__ void round_token(const RoundedToken<kOffset>& token, const float* x, int n, const float* norm,
-                            float eps, float (&partial)[kMostRowLanes / 32], const Wait& wait) {
+// with a barrier in it where `norm` is there. wait() comes before the token is read. Token stores what a lane
+// has, as RoundedToken does.
+template <class Token, class Wait>
+__device__ void round_token(const Token& token, const float* x, int n, const float* norm, float eps,
+                            float (&partial)[kMostRowLanes / 32], const Wait& wait) {
   const int thread = threadIdx.x, n_threads = static_cast<int>(blockDim.x);
   if (n <= kMostQuadValues) {
     const bool has_quad = thread < n / kQuad;

@@ -215,9 +215,13 @@ void run_pass(Stream& s, const AttentionArgs& args, const Tokens& tokens, uint32
   const KvLayer layer = kv_layer(kv);
   const Variant variant(kv, pass.head_dim_k, pass.head_dim_v, has_whole_quads(kv, layer.first_byte));
   const auto n_head = static_cast<uint32_t>(args.q.ne[1]);
-  const auto rows_of_head = static_cast<uint32_t>(tokens.n * (args.q.ne[1] / kv.n_head_kv));
+  const int64_t group_size = args.q.ne[1] / kv.n_head_kv;
+  const auto rows_of_head = static_cast<uint32_t>(tokens.n * group_size);
+  // A tile's rows meet the keys of each of its sequences: more than one of them has are idle most of the
+  // time.
+  const auto rows_of_sequence = static_cast<uint32_t>(std::min(tokens.n, args.batch.most_rows) * group_size);
   const uint32_t n_rows =
-      pass.fresh ? token_rows(rows_of_head) : tile_rows(rows_of_head, variant, limits_of(s));
+      pass.fresh ? token_rows(rows_of_head) : tile_rows(rows_of_sequence, variant, limits_of(s));
   const auto first_token = static_cast<uint32_t>(tokens.first);
   // Where it is absent, something must be bound and is not read.
   const Tensor& first_seen = args.batch.first ? args.batch.first : args.batch.pos;

@@ -10,13 +10,13 @@
 
 namespace parlance::cuda {
 
-// In scratch memory. Runs are of kRunValues; `room` tokens, of which n_tokens exist: what the others have is
-// not set.
+// In scratch memory. Runs are of kRunValues; of `room` tokens n_tokens exist: what the others have is not set.
+// scales are the step of a run, and what IntegerZeros are with weights of an offset of 8; sums are step * sum
+// of the codes of each half of a run.
 struct FewTokens {
-  int8_t* codes;  // [n_in, room]
-  float2*
-      scales;  // [room, n_runs]: the step of a run, and what IntegerZeros are with weights of an offset of 8
-  float2* sums;  // [room, n_runs]: step * sum of the codes of each half of the run
+  int8_t* codes;   // [n_in, room]
+  float2* scales;  // [room, n_runs]
+  float2* sums;    // [room, n_runs]
   int n_in, n_tokens, room;
 };
 

@@ -105,18 +105,27 @@ TEST_P(RowIndependence, MatmulOfEveryType) {
   expect_matmul_rows_alone(bench, {2, 3, 5, 8, 9, 16, 17, 33, 47, 64, 65, 128, 130});
 }
 
-// As many tiles as blocks of a large GPU share in several ways: whole, and with one or two others.
+// As many tiles as blocks of a large GPU share in several ways: whole, and with one or two others, one after
+// the other, and with tokens so long that blocks of a cluster have parts of them.
 TEST_P(RowIndependence, MatmulOfManyTiles) {
   OpBench bench = tested();
-  const int64_t n_in = 320, n_out = is_software_vulkan() ? 4001 : 40001;  // a shader's groups share nothing
-  std::vector<DType> types = {DType::f16};
+  const int64_t n_out = is_software_vulkan() ? 4001 : 40001;  // a shader's groups share nothing
+  struct Shape {
+    DType dtype;
+    int64_t n_in, n_out;
+  };
+  std::vector<Shape> shapes = {{DType::f16, 320, n_out}};
   // Elsewhere, quantised weights' tiles are as independent of each other as those of f16 are.
-  if (is_fast(bench)) types.insert(types.end(), {DType::q8_0, DType::q5_1});
-  for (const DType dtype : types) {
-    const Linear linear{random_weight(bench, dtype, n_in, n_out), {}};
+  for (const DType dtype : {DType::q8_0, DType::q4_0, DType::q5_1}) {
+    if (!is_fast(bench)) continue;
+    shapes.insert(shapes.end(), {{dtype, 320, n_out}, {dtype, 512, n_out}, {dtype, 8192, 12001}});
+  }
+  for (const auto& [dtype, n_in, n_rows] : shapes) {
+    const Linear linear{random_weight(bench, dtype, n_in, n_rows), {}};
     for (const int64_t n : {3, 16, 32, 64}) {
       if (n > bench.device().most_alike_rows(dtype) || (dtype == DType::f16 && n % 16 != 0)) continue;
-      SCOPED_TRACE(testing::Message() << traits(dtype).name << ", " << n << " rows");
+      SCOPED_TRACE(testing::Message()
+                   << traits(dtype).name << " " << n_in << " x " << n_rows << ", " << n << " rows");
       expect_rows_alone(bench, n_in, {n}, [&](Stream& s, const Tensor& x) { return matmul(s, linear, x); });
     }
   }

@@ -87,10 +87,10 @@ struct Out
     uint result[1];
 };
 
-constant uint _711 = (kThreads - 1u);
-constant uint _772_tmp [[function_constant(0)]];
-constant uint _772 = is_function_constant_defined(_772_tmp) ? _772_tmp : 1u;
-constant uint3 gl_WorkGroupSize [[maybe_unused]] = uint3(_772, 1u, 1u);
+constant uint _716 = (kThreads - 1u);
+constant uint _777_tmp [[function_constant(0)]];
+constant uint _777 = is_function_constant_defined(_777_tmp) ? _777_tmp : 1u;
+constant uint3 gl_WorkGroupSize [[maybe_unused]] = uint3(_777, 1u, 1u);
 
 static inline __attribute__((always_inline))
 uint flat_group(thread uint3& gl_WorkGroupID, thread uint3& gl_NumWorkGroups)
@@ -99,9 +99,15 @@ uint flat_group(thread uint3& gl_WorkGroupID, thread uint3& gl_NumWorkGroups)
 }
 
 static inline __attribute__((always_inline))
-uint choose_groups(thread uint3& gl_LocalInvocationID, constant Push& push, threadgroup uint (&groups)[512], threadgroup uint (&highest)[512], threadgroup uint& lowest)
+uint choose_groups(thread uint3& gl_LocalInvocationID, threadgroup uint& n_groups, constant Push& push, threadgroup uint (&groups)[512], threadgroup uint& lowest, threadgroup uint (&highest)[512])
 {
     uint n_all = push.n_parts * 16u;
+    if (gl_LocalInvocationID.x == 0u)
+    {
+        n_groups = 0u;
+        lowest = 4294967295u;
+    }
+    threadgroup_barrier(mem_flags::mem_threadgroup);
     for (uint i = gl_LocalInvocationID.x; i < n_all; i += kThreads)
     {
         uint own = highest[i];
@@ -117,9 +123,9 @@ uint choose_groups(thread uint3& gl_LocalInvocationID, constant Push& push, thre
         {
             continue;
         }
-        uint _382 = atomic_fetch_add_explicit((threadgroup atomic_uint*)&n_groups, 1u, memory_order_relaxed);
-        groups[_382] = i;
-        uint _387 = atomic_fetch_min_explicit((threadgroup atomic_uint*)&lowest, own, memory_order_relaxed);
+        uint _389 = atomic_fetch_add_explicit((threadgroup atomic_uint*)&n_groups, 1u, memory_order_relaxed);
+        groups[_389] = i;
+        uint _393 = atomic_fetch_min_explicit((threadgroup atomic_uint*)&lowest, own, memory_order_relaxed);
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
     return (n_all < push.k) ? 0u : lowest;
@@ -254,8 +260,8 @@ void narrow(thread const uint& row_first, thread uint& least, thread uint& most_
         uint param_1 = middle;
         uint param_2 = 4294967295u;
         bool param_3 = false;
-        uint _423 = look_again(param, param_1, param_2, param_3, gl_LocalInvocationID, n_met, n_groups, push, groups, v_219, found, found_at);
-        if (_423 >= push.k)
+        uint _428 = look_again(param, param_1, param_2, param_3, gl_LocalInvocationID, n_met, n_groups, push, groups, v_219, found, found_at);
+        if (_428 >= push.k)
         {
             least = middle;
         }
@@ -273,8 +279,8 @@ void narrow(thread const uint& row_first, thread uint& least, thread uint& most_
         uint param_5 = least;
         uint param_6 = middle_1;
         bool param_7 = false;
-        uint _458 = look_again(param_4, param_5, param_6, param_7, gl_LocalInvocationID, n_met, n_groups, push, groups, v_219, found, found_at);
-        if (_458 >= push.k)
+        uint _463 = look_again(param_4, param_5, param_6, param_7, gl_LocalInvocationID, n_met, n_groups, push, groups, v_219, found, found_at);
+        if (_463 >= push.k)
         {
             most_at = middle_1;
         }
@@ -285,15 +291,15 @@ void narrow(thread const uint& row_first, thread uint& least, thread uint& most_
     }
 }
 
-kernel void top_logits(constant Push& push [[buffer(30)]], const device X& v_219 [[buffer(0)]], const device Parts& _528 [[buffer(1)]], device Out& _595 [[buffer(2)]], uint3 gl_WorkGroupID [[threadgroup_position_in_grid]], uint3 gl_NumWorkGroups [[threadgroups_per_grid]], uint3 gl_LocalInvocationID [[thread_position_in_threadgroup]])
+kernel void top_logits(constant Push& push [[buffer(30)]], const device X& v_219 [[buffer(0)]], const device Parts& _533 [[buffer(1)]], device Out& _600 [[buffer(2)]], uint3 gl_WorkGroupID [[threadgroup_position_in_grid]], uint3 gl_NumWorkGroups [[threadgroups_per_grid]], uint3 gl_LocalInvocationID [[thread_position_in_threadgroup]])
 {
     threadgroup uint n_met;
     threadgroup uint n_groups;
     threadgroup uint groups[512];
     threadgroup uint found[1024];
     threadgroup uint found_at[1024];
-    threadgroup uint highest[512];
     threadgroup uint lowest;
+    threadgroup uint highest[512];
     threadgroup uint n_bad;
     threadgroup float part_highest[32];
     threadgroup float part_sums[32];
@@ -308,23 +314,21 @@ kernel void top_logits(constant Push& push [[buffer(30)]], const device X& v_219
     uint told = push.out_first + (row * (2u + (2u * push.k)));
     if (thread0 == 0u)
     {
-        n_groups = 0u;
         n_bad = 0u;
-        lowest = 4294967295u;
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
     for (uint i = thread0; i < (push.n_parts * 16u); i += kThreads)
     {
-        highest[i] = _528.parts[((parts_first + ((i / 16u) * 19u)) + 3u) + (i % 16u)];
+        highest[i] = _533.parts[((parts_first + ((i / 16u) * 19u)) + 3u) + (i % 16u)];
     }
     if (thread0 < push.n_parts)
     {
         uint first = parts_first + (thread0 * 19u);
-        part_highest[thread0] = as_type<float>(_528.parts[first + 0u]);
-        part_sums[thread0] = as_type<float>(_528.parts[first + 1u]);
-        if (_528.parts[first + 2u] != 0u)
+        part_highest[thread0] = as_type<float>(_533.parts[first + 0u]);
+        part_sums[thread0] = as_type<float>(_533.parts[first + 1u]);
+        if (_533.parts[first + 2u] != 0u)
         {
-            uint _583 = atomic_fetch_or_explicit((threadgroup atomic_uint*)&n_bad, 1u, memory_order_relaxed);
+            uint _588 = atomic_fetch_or_explicit((threadgroup atomic_uint*)&n_bad, 1u, memory_order_relaxed);
         }
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
@@ -332,19 +336,19 @@ kernel void top_logits(constant Push& push [[buffer(30)]], const device X& v_219
     {
         if (thread0 == 0u)
         {
-            _595.result[told] = 4294967295u;
+            _600.result[told] = 4294967295u;
         }
         return;
     }
-    uint _600 = choose_groups(gl_LocalInvocationID, push, groups, highest, lowest);
-    uint least = _600;
+    uint _605 = choose_groups(gl_LocalInvocationID, n_groups, push, groups, lowest, highest);
+    uint least = _605;
     uint most_at = 4294967295u;
     uint param = row_first;
     uint param_1 = least;
     uint param_2 = most_at;
     bool param_3 = true;
-    uint _610 = look_again(param, param_1, param_2, param_3, gl_LocalInvocationID, n_met, n_groups, push, groups, v_219, found, found_at);
-    if (_610 > 1024u)
+    uint _615 = look_again(param, param_1, param_2, param_3, gl_LocalInvocationID, n_met, n_groups, push, groups, v_219, found, found_at);
+    if (_615 > 1024u)
     {
         uint param_4 = row_first;
         uint param_5 = least;
@@ -356,7 +360,7 @@ kernel void top_logits(constant Push& push [[buffer(30)]], const device X& v_219
         uint param_8 = least;
         uint param_9 = most_at;
         bool param_10 = true;
-        uint _629 = look_again(param_7, param_8, param_9, param_10, gl_LocalInvocationID, n_met, n_groups, push, groups, v_219, found, found_at);
+        uint _634 = look_again(param_7, param_8, param_9, param_10, gl_LocalInvocationID, n_met, n_groups, push, groups, v_219, found, found_at);
     }
     uint n_found = n_met;
     for (uint i_1 = thread0; i_1 < n_found; i_1 += kThreads)
@@ -374,10 +378,10 @@ kernel void top_logits(constant Push& push [[buffer(30)]], const device X& v_219
         {
             continue;
         }
-        _595.result[(told + 2u) + place] = found_at[i_1];
-        _595.result[((told + 2u) + push.k) + place] = v_219.x[row_first + found_at[i_1]];
+        _600.result[(told + 2u) + place] = found_at[i_1];
+        _600.result[((told + 2u) + push.k) + place] = v_219.x[row_first + found_at[i_1]];
     }
-    if (thread0 != _711)
+    if (thread0 != _716)
     {
         return;
     }
@@ -391,7 +395,7 @@ kernel void top_logits(constant Push& push [[buffer(30)]], const device X& v_219
     {
         sum += (part_sums[part_1] * exp(part_highest[part_1] - most));
     }
-    _595.result[told] = push.k;
-    _595.result[told + 1u] = as_type<uint>(sum);
+    _600.result[told] = push.k;
+    _600.result[told + 1u] = as_type<uint>(sum);
 }
 

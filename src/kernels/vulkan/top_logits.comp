@@ -68,6 +68,11 @@ uint look_again(uint row_first, uint least, uint most_at, bool keeps) {
 // Leaves the groups that are looked at again behind, and the rank that what is found has at least.
 uint choose_groups() {
   const uint n_all = push.n_parts * kTopGroups;
+  if (gl_LocalInvocationID.x == 0u) {
+    n_groups = 0u;
+    lowest = 0xffffffffu;
+  }
+  barrier();
   for (uint i = gl_LocalInvocationID.x; i < n_all; i += kThreads) {
     const uint own = highest[i];
     uint n_above = 0u;
@@ -112,11 +117,7 @@ void main() {
   const uint thread = gl_LocalInvocationID.x;
   const uint row_first = push.x_first + row * push.n, parts_first = row * push.n_parts * kPartWords;
   const uint told = push.out_first + row * (2u + 2u * push.k);
-  if (thread == 0u) {
-    n_groups = 0u;
-    n_bad = 0u;
-    lowest = 0xffffffffu;
-  }
+  if (thread == 0u) n_bad = 0u;
   barrier();
   for (uint i = thread; i < push.n_parts * kTopGroups; i += kThreads)
     highest[i] = parts[parts_first + i / kTopGroups * kPartWords + kPartGroups + i % kTopGroups];

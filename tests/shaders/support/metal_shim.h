@@ -392,6 +392,9 @@ inline uint atomic_fetch_or_explicit(uint* at, uint value, memory_order) {
 inline uint atomic_fetch_add_explicit(uint* at, uint value, memory_order) {
   return std::exchange(*at, *at + value);
 }
+inline uint atomic_fetch_min_explicit(uint* at, uint value, memory_order) {
+  return std::exchange(*at, std::min(*at, value));
+}
 inline uint atomic_fetch_max_explicit(uint* at, uint value, memory_order) {
   return std::exchange(*at, std::max(*at, value));
 }

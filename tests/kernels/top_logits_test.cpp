@@ -60,7 +60,8 @@ class TopLogits : public KernelTest {
 
 TEST_P(TopLogits, AreThoseOfASortedRow) {
   OpBench bench = tested();
-  for (const int64_t n : {1, 2, 5, 63, 64, 127, 128, 129, 511, 1023, 1024, 2047, 2048, 5003, 32001, 151936}) {
+  for (const int64_t n : {1,    2,    5,    63,   64,   127,  128,  129,   255,   256,   511,   1023,
+                          1024, 2047, 2048, 4095, 4096, 4097, 5003, 16383, 16384, 32001, 151936}) {
     const int64_t n_rows = n > 100000 ? 3 : 5;
     auto x = random_floats(n * n_rows, 9);
     // One row has many equals, in another one they rise or fall.

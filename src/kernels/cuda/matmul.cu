@@ -61,14 +61,20 @@ bool has_rows_of(const MatmulArgs& args, DType dtype) {
   return false;
 }
 
+namespace {
+constexpr size_t kPiece = 16;
+}
+
+bool is_aligned(const Tensor& tensor) {
+  return reinterpret_cast<uintptr_t>(tensor.data) % kPiece == 0;
+}
+
 // Whether every row starts where 16 bytes can be loaded at once.
 bool has_aligned_rows(const MatmulArgs& args, DType dtype) {
-  constexpr size_t kPiece = 16;
   for (int i = 0; i < args.n_outputs; ++i) {
     const Tensor& weight = args.w[i].weight;
     if (weight.dtype != dtype) continue;
-    if (reinterpret_cast<uintptr_t>(weight.data) % kPiece != 0 || weight.row_size() % kPiece != 0)
-      return false;
+    if (!is_aligned(weight) || weight.row_size() % kPiece != 0) return false;
   }
   return true;
 }

@@ -38,6 +38,7 @@ struct Seen {
     is_bad |= other.is_bad;
   }
 };
+// No logit is lower: of a group without any, this is the highest.
 __device__ Seen nothing_seen() {
   return {-FLT_MAX, 0, 0};
 }

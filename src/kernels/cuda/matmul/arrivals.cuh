@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "kernels/cuda/matmul/copy.cuh"
+#include "kernels/cuda/runtime/tensor_map.h"
 
 namespace parlance::cuda {
 
@@ -41,6 +42,14 @@ struct Arrivals {
         "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
             shared_address(shared)),
         "l"(global), "r"(n_bytes), "r"(shared_address(&state))
+        : "memory");
+  }
+  // A box of a tensor map of three dimensions (runtime/tensor_map.h): piece `piece` of rows from `row` on.
+  __device__ void copy_box(void* shared, const CUtensorMap& map, int piece, int row) {
+    asm volatile(
+        "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, "
+        "%4}], [%5];" ::"r"(shared_address(shared)),
+        "l"(&map), "r"(0), "r"(piece), "r"(row), "r"(shared_address(&state))
         : "memory");
   }
   // For phase `phase`, from 0 on, which is the current one or the one before; that before the first is

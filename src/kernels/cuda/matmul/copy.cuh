@@ -34,6 +34,22 @@ __device__ inline void wait_for_copies() {
   asm volatile("cp.async.wait_group %0;" ::"n"(n_pending) : "memory");
 }
 
+// Until the oldest of n_stages is there, one group of copies each, of which there are kMostStagesOfCopies at
+// most.
+inline constexpr int kMostStagesOfCopies = 4;
+__device__ inline void wait_for_oldest(int n_stages) {
+  switch (n_stages) {
+    case 1:
+      return wait_for_copies<0>();
+    case 2:
+      return wait_for_copies<1>();
+    case 3:
+      return wait_for_copies<2>();
+    default:
+      return wait_for_copies<kMostStagesOfCopies - 1>();
+  }
+}
+
 // Room in shared memory for n bytes that begin at any even address.
 __host__ __device__ constexpr int staged_bytes(int n) {
   return (n + kPieceBytes - 2 + kPieceBytes - 1) / kPieceBytes * kPieceBytes;

@@ -6,12 +6,11 @@
 
 #include "kernels/cuda/matmul/arrivals.cuh"
 #include "kernels/cuda/matmul/row_tiles.cuh"
-#include "kernels/cuda/runtime/tensor_map.h"
 
 namespace parlance::cuda {
 
 inline constexpr int kFewRows = 16;  // of a tile
-inline constexpr int kMostFewStages = 4;
+inline constexpr int kMostFewStages = kMostStagesOfCopies;
 
 // What a warp goes through: units [begin, end) of tiles from `tile` on, every stride-th.
 struct WarpUnits {
@@ -87,19 +86,11 @@ class FewBoxes {
       Arrivals& there = arrivals_[stage_];
       there.arrive_before(kStageBytes);
       uint8_t* const to = memory_ + stage_ * kStageBytes;
-      copy(to, maps_[output_], there);
-      if (p_.is_gated) copy(to + kStageBytes / 2, maps_[1], there);
+      there.copy_box(to, maps_[output_], unit_, row_);
+      if (p_.is_gated) there.copy_box(to + kStageBytes / 2, maps_[1], unit_, row_);
     }
     if (++stage_ == n_stages_) stage_ = 0;
     if (next_.advance(unit_) && next_.has(p_.n_tiles)) find_output();
-  }
-
-  __device__ void copy(uint8_t* to, const CUtensorMap& map, Arrivals& there) const {
-    asm volatile(
-        "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, "
-        "%4}], [%5];" ::"r"(shared_address(to)),
-        "l"(&map), "r"(0), "r"(unit_), "r"(row_), "r"(shared_address(&there.state))
-        : "memory");
   }
 
   const Products& p_;
@@ -128,19 +119,7 @@ class FewPieces {
   }
 
   __device__ const uint8_t* wait(int tile, int unit) {
-    switch (n_stages_) {  // until all but the last n_stages - 1 groups of copies are there
-      case 1:
-        wait_for_copies<0>();
-        break;
-      case 2:
-        wait_for_copies<1>();
-        break;
-      case 3:
-        wait_for_copies<2>();
-        break;
-      default:
-        wait_for_copies<kMostFewStages - 1>();
-    }
+    wait_for_oldest(n_stages_);
     __syncwarp();
     const int row = threadIdx.x % kFewRows;
     const int past = bytes_past_piece(find_row(p_, tile, kFewRows, row) + unit * kUnitBytes<Type>);

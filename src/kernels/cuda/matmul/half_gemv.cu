@@ -207,9 +207,6 @@ bool half_gemv_serves(Stream& stream, const Tensor& x) {
 }
 
 bool half_gemv_normalises(Stream& stream, const Tensor& x, const Tensor& norm) {
-  const auto is_aligned = [](const Tensor& t) {
-    return reinterpret_cast<uintptr_t>(t.data) % kPieceBytes == 0;
-  };
   const auto n = static_cast<int>(x.ne[0]);
   const Parts parts = parts_of(n, kHalfStepValues);
   return half_gemv_serves(stream, x) && n == kQuad * 32 * parts.n && n % (kQuad * 64) == 0 &&

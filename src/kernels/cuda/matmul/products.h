@@ -33,6 +33,8 @@ struct Products {
 };
 
 bool has_rows_of(const MatmulArgs& args, DType dtype);
+// Whether it begins where 16 bytes can be loaded at once.
+bool is_aligned(const Tensor& tensor);
 bool has_aligned_rows(const MatmulArgs& args, DType dtype);
 
 // The outputs of a call whose weights are of this type; `rows_per_tile` rows are a block's work.

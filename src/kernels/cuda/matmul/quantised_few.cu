@@ -295,10 +295,6 @@ int room_for(int64_t n_tokens) {
   return columns * kColumnTokens;
 }
 
-bool is_aligned(const Tensor& tensor) {
-  return reinterpret_cast<uintptr_t>(tensor.data) % kPieceBytes == 0;
-}
-
 // Whether there is code for these sizes, and for what is asked for on the way in and out.
 bool serves(Stream& stream, const FusedMatmulArgs& args) {
   const Tensor& x = args.products.x;

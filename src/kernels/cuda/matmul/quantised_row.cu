@@ -195,10 +195,6 @@ auto visit_stages(int64_t n_in, const Visit& visit) {
   }
 }
 
-bool is_aligned(const Tensor& tensor) {
-  return reinterpret_cast<uintptr_t>(tensor.data) % kPieceBytes == 0;
-}
-
 // Whether the kernel has code for these sizes, and for what is asked for on the way in and out.
 bool serves(Stream& stream, const FusedMatmulArgs& args, DType dtype) {
   const Tensor& x = args.products.x;

@@ -4,7 +4,6 @@
 
 #include "kernels/cuda/matmul/arrivals.cuh"
 #include "kernels/cuda/matmul/row_tiles.cuh"
-#include "kernels/cuda/runtime/tensor_map.h"
 
 namespace parlance::cuda {
 
@@ -91,8 +90,8 @@ class BoxStages {
     if (is_first_lane_) {
       Arrivals& there = arrivals_[stage_];
       there.arrive_before(static_cast<uint32_t>(w_.stages.stage_bytes));
-      copy(to_, w_.maps[output_], there);
-      if (w_.products.is_gated) copy(to_ + w_.stages.stage_bytes / 2, w_.maps[1], there);
+      there.copy_box(to_, w_.maps[output_], unit_, row_);
+      if (w_.products.is_gated) there.copy_box(to_ + w_.stages.stage_bytes / 2, w_.maps[1], unit_, row_);
     }
     to_ += w_.stages.stage_bytes;
     if (++stage_ == w_.stages.n_stages) stage_ = 0, to_ = memory_;
@@ -101,14 +100,6 @@ class BoxStages {
     tile_ += tile_stride(w_.stages);
     row_ += tile_stride(w_.stages) * w_.shape.strip_rows;
     if (tile_ >= end_) find_output();
-  }
-
-  __device__ void copy(uint8_t* to, const CUtensorMap& map, Arrivals& there) const {
-    asm volatile(
-        "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, "
-        "%4}], [%5];" ::"r"(shared_address(to)),
-        "l"(&map), "r"(0), "r"(unit_), "r"(row_), "r"(shared_address(&there.state))
-        : "memory");
   }
 
   const RowWeights& w_;
@@ -201,7 +192,7 @@ struct LaneCopies {
 // Where units begin anywhere: one at once, in the pieces that hold it, by lanes next to each other.
 template <class Type>
 struct PieceCopies {
-  static constexpr int kMostStages = 4;
+  static constexpr int kMostStages = kMostStagesOfCopies;
   const RowWeights& w;
   Arrivals* arrivals;  // unused
 
@@ -224,21 +215,8 @@ struct PieceCopies {
   __device__ void start_nothing() const {
     end_copy_group();
   }
-  // Until all but the last n_stages - 1 groups of copies are there.
   __device__ void wait(const StageCursor&) const {
-    switch (w.stages.n_stages) {
-      case 1:
-        wait_for_copies<0>();
-        break;
-      case 2:
-        wait_for_copies<1>();
-        break;
-      case 3:
-        wait_for_copies<2>();
-        break;
-      default:
-        wait_for_copies<kMostStages - 1>();
-    }
+    wait_for_oldest(w.stages.n_stages);
     __syncwarp();
   }
 };

@@ -295,6 +295,7 @@ def main():
     parser.add_argument("--report", nargs="+", metavar="FILE")
     parser.add_argument("--out", default="docs")
     args = parser.parse_args()
+    os.makedirs(args.work, exist_ok=True)
     if args.report:
         return gpu_report.write(args.report, os.path.join(args.out, "gpu-speed.md"))
     blocks = args.blocks.split(",")

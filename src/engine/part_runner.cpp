@@ -84,11 +84,13 @@ Result<void> PartRunner::allocate(const SessionOptions& options, PageCounts n_pa
 Result<Plan> PartRunner::plan_steps(const SessionOptions& options) {
   const SequenceMemory memory = this->memory();
   Plan plan;
-  // Rows that the device fuses may need less than fewer ones that it does not.
+  // Rows that the device fuses may need less than fewer ones that it does not: with most weights, or with
+  // f16, which is fused for fewer rows.
+  const auto is_fused = [&](int64_t n) { return fuses_rows(*stream_, n, DType::f16); };
   const auto next = [&](int64_t n) {
     int64_t fewer = n / 2;
-    if (fuses_rows(*stream_, n)) {
-      for (fewer = n - 1; fewer > n / 2 && fuses_rows(*stream_, fewer);) --fewer;
+    if (is_fused(n)) {
+      for (fewer = n - 1; fewer > n / 2 && is_fused(fewer);) --fewer;
     }
     return fewer;
   };

@@ -42,9 +42,9 @@ FusedMatmulArgs args_of(const Normed& x) {
 
 }  // namespace
 
-bool fuses_rows(const Stream& s, int64_t n_rows) {
+bool fuses_rows(const Stream& s, int64_t n_rows, std::optional<DType> weights) {
   const FusesRows* const fuser = fuser_of(s);
-  return fuser && fuser->fuses_rows(n_rows);
+  return fuser && fuser->fuses_rows(n_rows, weights);
 }
 
 Products matmul(Stream& s, std::initializer_list<const Linear*> weights, const Normed& x) {

@@ -4,14 +4,16 @@
 #pragma once
 
 #include <initializer_list>
+#include <optional>
 
 #include "kernels/fused_rows.h"
 #include "kernels/ops.h"
 
 namespace parlance {
 
-// Whether the stream's device has the operations below for so many rows.
-bool fuses_rows(const Stream& s, int64_t n_rows);
+// Whether the operations below are worth it on the stream's device for so many rows, and weights of this
+// type, or of any.
+bool fuses_rows(const Stream& s, int64_t n_rows, std::optional<DType> weights = {});
 
 // rms_norm(x, weight).
 struct Normed {

@@ -2,6 +2,8 @@
 // As op_table.h, for kernels.
 #pragma once
 
+#include <optional>
+
 #include "kernels/op_table.h"
 
 namespace parlance {
@@ -29,7 +31,8 @@ struct FusedAttentionArgs {
 class FusesRows {
  public:
   virtual ~FusesRows() = default;
-  virtual bool fuses_rows(int64_t n_rows) const = 0;  // of x
+  // Of x, so many, and weights of this type, or of any.
+  virtual bool fuses_rows(int64_t n_rows, std::optional<DType> weights) const = 0;
   virtual const Cell<FusedMatmulArgs>& fused_matmul(DType weights) const = 0;
   virtual const Cell<FusedAttentionArgs>& fused_attention() const = 0;
 };

@@ -67,7 +67,8 @@ Tensor OmniVoiceLm::forward(Stream& s, const OmniVoiceInput& input) const {
   const float eps = hp_.text.norm_eps;
   const Tensor h = embed(s, input);
   const Tensor angles = rope_angles(s, input.pos, rope_inverse_, 1);
-  ResidualStream stream(s, h, layers_.front().input_norm, eps);
+  const OmniVoiceLayer& first = layers_.front();
+  ResidualStream stream(s, h, first.input_norm, eps, first.mlp.gate.weight.dtype);
   {
     const Frame frame(s);
     const OmniVoiceLayer& last = layers_.back();

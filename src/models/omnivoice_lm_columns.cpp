@@ -125,7 +125,8 @@ Tensor OmniVoiceLm::forward_asked(Stream& s, const OmniVoiceColumns& columns, co
   const float eps = hp_.text.norm_eps;
   const Tensor h = embed_columns(s, columns);
   const Turns turns = turns_of(s, columns);
-  ResidualStream stream(s, h, layers_.front().input_norm, eps);
+  const OmniVoiceLayer& first = layers_.front();
+  ResidualStream stream(s, h, first.input_norm, eps, first.mlp.gate.weight.dtype);
   const Tensor seen = attend_through(s, stream, [&](const Products& qkv, size_t i) {
     return attend_kept(s, qkv, layers_[i], turns, columns, kv.layer(static_cast<int64_t>(i)));
   });

@@ -19,7 +19,7 @@ Outputs Qwen35::forward(Stream& s, const Batch& batch, const SequenceMemory& mem
   int64_t attention_layer = hp_.n_layers_of(LayerKind::attention, first_of_part, first_layer);
   auto recurrent_layer =
       static_cast<size_t>(hp_.n_layers_of(LayerKind::delta_net, first_of_part, first_layer));
-  ResidualStream stream(s, h, w_.layers[static_cast<size_t>(first_layer)].attn_norm, eps, /*may_fuse=*/false);
+  ResidualStream stream(s, h, w_.layers[static_cast<size_t>(first_layer)].attn_norm, eps, /*weights=*/{});
   const Tensor& x = stream.x();
   for (int64_t layer = first_layer; layer < end_layer; ++layer) {
     const Qwen35Layer& w = w_.layers[static_cast<size_t>(layer)];

@@ -14,7 +14,8 @@ Outputs Transformer::forward(Stream& s, const Batch& batch, const SequenceMemory
   const Tensor h = first_layer == 0 ? embed(s, w_.token_embd, batch) : batch.h;
   const Tensor angles = angles_of(s, w_.rope[part], batch);
 
-  ResidualStream stream(s, h, w_.layers[static_cast<size_t>(first_layer)].attn_norm, hp_.norm_eps);
+  const TransformerLayer& first = w_.layers[static_cast<size_t>(first_layer)];
+  ResidualStream stream(s, h, first.attn_norm, hp_.norm_eps, first.mlp.gate.weight.dtype);
   for (int64_t layer = first_layer; layer < end_layer; ++layer) {
     const TransformerLayer& w = w_.layers[static_cast<size_t>(layer)];
     const KvView& kv = memory.kv.layer(layer - first_of_part);

@@ -83,8 +83,8 @@ class FusedProducts : public KernelTest {
     expect_same_bits(got, want);
   }
 
-  // Rows of one column of a kernel's tiles, or two, or four, with and without gaps.
-  static constexpr int64_t kRowCounts[] = {1, 3, 8, 13, 16, 29};
+  // Rows of one column of a kernel's tiles, or two, or four, or eight, with and without gaps.
+  static constexpr int64_t kRowCounts[] = {1, 3, 8, 13, 16, 29, 61};
 };
 
 TEST_P(FusedProducts, AreWhatTheirOperationsGive) {

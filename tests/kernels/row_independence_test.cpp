@@ -106,7 +106,7 @@ TEST_P(RowIndependence, MatmulOfEveryType) {
 }
 
 // As many tiles as blocks of a large GPU share in several ways: whole, and with one or two others, one after
-// the other, and with tokens so long that blocks of a cluster have parts of them.
+// the other, with tokens that there is no room for, and that come again for each round of tiles.
 TEST_P(RowIndependence, MatmulOfManyTiles) {
   OpBench bench = tested();
   const int64_t n_out = is_software_vulkan() ? 4001 : 40001;  // a shader's groups share nothing
@@ -120,6 +120,7 @@ TEST_P(RowIndependence, MatmulOfManyTiles) {
     if (!is_fast(bench)) continue;
     shapes.insert(shapes.end(), {{dtype, 320, n_out}, {dtype, 512, n_out}, {dtype, 8192, 12001}});
   }
+  if (is_fast(bench)) shapes.push_back({DType::q8_0, 2048, n_out});
   for (const auto& [dtype, n_in, n_rows] : shapes) {
     const Linear linear{random_weight(bench, dtype, n_in, n_rows), {}};
     for (const int64_t n : {3, 16, 32, 64}) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cassert>
+#include <optional>
 
 #include "kernels/between_attentions.h"
 #include "kernels/fused_ops.h"
@@ -13,9 +14,9 @@ namespace parlance {
 // takes so many rows from product to product (fuses_rows()), there is no x: products make it on their way.
 class ResidualStream {
  public:
-  // `may_fuse`: whether sub-layers do without x.
-  ResidualStream(Stream& s, const Tensor& h, const Tensor& norm, float eps, bool may_fuse = true)
-      : h_(h), norm_(norm), eps_(eps), is_fused_(may_fuse && fuses_rows(s, h.n_rows())) {
+  // `weights`: the type of most that x meets; absent where sub-layers need x.
+  ResidualStream(Stream& s, const Tensor& h, const Tensor& norm, float eps, std::optional<DType> weights)
+      : h_(h), norm_(norm), eps_(eps), weights_(weights), is_fused_(fuses(s, h.n_rows())) {
     if (!is_fused_) x_ = rms_norm(s, h, norm, eps);
   }
 
@@ -36,7 +37,7 @@ class ResidualStream {
   ResidualStream of_rows(Stream& s, const Tensor& rows, const Tensor& norm = {}) const {
     ResidualStream some = *this;
     some.h_ = get_rows(s, h_, rows);
-    some.is_fused_ = is_fused_ && fuses_rows(s, rows.n_elements());
+    some.is_fused_ = is_fused_ && fuses(s, rows.n_elements());
     if (norm) some.norm_ = norm;
     if (!some.is_fused_)
       some.x_ = norm || is_fused_ ? rms_norm(s, some.h_, some.norm_, eps_) : get_rows(s, x_, rows);
@@ -103,6 +104,8 @@ class ResidualStream {
   }
 
  private:
+  bool fuses(const Stream& s, int64_t n_rows) const { return weights_ && fuses_rows(s, n_rows, weights_); }
+
   BetweenAttentionsArgs between(const Linear& w, const Tensor& y, const Tensor& mlp_norm,
                                 const MlpWeights& mlp, const Tensor& next_norm) const {
     return {.h = h_,
@@ -120,6 +123,7 @@ class ResidualStream {
 
   Tensor h_, x_, norm_;
   float eps_;
+  std::optional<DType> weights_;
   bool is_fused_;
 };
 

@@ -1,53 +1,34 @@
 // What a warp multiplies at once for a few tokens: a unit of a tile of weights' rows (few_weights.cuh), and
-// those values of the tokens that are in the block's shared memory.
+// that of the tokens (few_steps.cuh).
 #pragma once
 
-#include "kernels/cuda/matmul/few_tokens.h"
+#include "kernels/cuda/matmul/few_tokens.cuh"
 #include "kernels/cuda/matmul/few_weights.cuh"
 #include "kernels/cuda/matmul/run_sums.cuh"
 
 namespace parlance::cuda {
 
-inline constexpr int kColumnTokens = 8;        // of a column of tiles
-inline constexpr int kCodesPad = kPieceBytes;  // tokens' codes begin in different banks
-
-// A block's part of the tokens, in shared memory. scales and sums as those of FewTokens.
+// The tokens of a warp's columns, of a unit that lies in shared memory.
 template <class Type, int kColumns>
-struct OwnTokens {
+struct UnitTokens {
   static_assert(kOffsetOf<Type> == 0 || kOffsetOf<Type> == Q4_0::kOffset);  // what scales are for
-  static constexpr int kRoom = kColumns * kColumnTokens;
-  static constexpr int kScaleBytes = static_cast<int>(sizeof(float2)) * kRoom;  // of a run
-  uint8_t* codes;
-  float2* scales;
-  float2* sums;  // for types with minimums
-  int stride;    // from token to token
+  const uint8_t* codes;  // for this lane to load matrices of one column, or two, of the first run
+  const float4* scales;  // of this lane's two tokens in the first column
+  const float4* sums;    // for types with minimums
 
-  __host__ __device__ static int bytes(int n_values) {
-    return kRoom * (n_values + kCodesPad) + n_values / kRunValues * kScaleBytes * (Type::kHasMinimum ? 2 : 1);
+  __device__ UnitTokens(const uint8_t* unit, const UnitLayout& layout, int first_column) {
+    constexpr int kStride = UnitLayout::kCodeStride;
+    const int lane = threadIdx.x % 32;
+    codes = unit + layout.codes(first_column) +
+            (kColumns == 1 ? lane % 8 * kStride + lane / 8 % 2 * kPieceBytes : offset_in_b(lane, kStride));
+    scales = reinterpret_cast<const float4*>(unit + layout.scales(first_column)) + lane % 4;
+    sums = reinterpret_cast<const float4*>(unit + layout.sums(first_column)) + lane % 4;
   }
-
-  __device__ OwnTokens(uint8_t* memory, int n_values)
-      : codes(memory),
-        scales(reinterpret_cast<float2*>(memory + kRoom * (n_values + kCodesPad))),
-        sums(scales + n_values / kRunValues * kRoom),
-        stride(n_values + kCodesPad) {}
-
-  // By a warp: values [first, first + n) of all tokens.
-  __device__ void copy(const FewTokens& from, int first, int n, Arrivals& there) const {
-    const int lane = threadIdx.x % 32, first_run = first / kRunValues, n_runs = n / kRunValues;
-    constexpr int kArrays = Type::kHasMinimum ? 2 : 1;
-    if (lane == 0)
-      there.arrive_before(static_cast<uint32_t>(from.n_tokens * n + kArrays * n_runs * kScaleBytes));
-    __syncwarp();
-    if (n == 0) return;
-    for (int token = lane; token < from.n_tokens; token += 32) {
-      there.copy(codes + token * stride, from.codes + static_cast<int64_t>(token) * from.n_in + first,
-                 static_cast<uint32_t>(n));
-    }
-    const auto n_bytes = static_cast<uint32_t>(n_runs * kScaleBytes);
-    if (lane == 0) there.copy(scales, from.scales + first_run * kRoom, n_bytes);
-    if (Type::kHasMinimum && lane == 1) there.copy(sums, from.sums + first_run * kRoom, n_bytes);
+  __device__ void load_codes(int run, int two_columns, uint32_t (&b)[4]) const {
+    load_matrices(b, codes + 2 * two_columns * UnitLayout::kColumnCodes + run * kRunValues);
   }
+  // float4 of two tokens, of both that a run has.
+  __device__ static int at(int run, int column) { return (column * kUnitRuns + run) * kColumnTokens / 2; }
 };
 
 // What a warp has of a tile: 16 rows, and 8 tokens for each column.
@@ -55,11 +36,11 @@ template <int kColumns>
 using TileSums = float[kColumns][4];
 
 template <int kColumns>
-__device__ void add_part(TileSums<kColumns>& so_far, const TileSums<kColumns>& part) {
+__device__ void clear(TileSums<kColumns>& sums) {
 #pragma unroll
   for (int column = 0; column < kColumns; ++column) {
 #pragma unroll
-    for (int i = 0; i < 4; ++i) so_far[column][i] = add_part(so_far[column][i], part[column][i]);
+    for (int i = 0; i < 4; ++i) sums[column][i] = 0;
   }
 }
 
@@ -108,11 +89,10 @@ __device__ auto find_block(const uint8_t* row, int run) {
   }
 }
 
-// Adds the unit whose first run is `first_run` among the block's.
 template <class Type, int kColumns, class Stages>
 __device__ void multiply_unit(const Stages& stages, const uint8_t* stage, const UnitScales<Type>& scales,
-                              const OwnTokens<Type, kColumns>& x, int first_run, TileSums<kColumns>& acc) {
-  constexpr int kHalves = UnitScales<Type>::kHalves, kTokens = OwnTokens<Type, kColumns>::kRoom;
+                              const UnitTokens<Type, kColumns>& x, TileSums<kColumns>& acc) {
+  constexpr int kHalves = UnitScales<Type>::kHalves;
   const int lane = threadIdx.x % 32, g = lane / 4, i = lane % 4;
   const uint8_t* const rows[2] = {stages.multiplied_row(stage, 0), stages.multiplied_row(stage, 1)};
 #pragma unroll
@@ -143,20 +123,13 @@ __device__ void multiply_unit(const Stages& stages, const uint8_t* stage, const 
         }
       }
     }
-    const uint8_t* const codes = x.codes + (first_run + run) * kRunValues;
-    if constexpr (kColumns == 1) {
-      load_matrices(b[0], codes + lane % 8 * x.stride + lane / 8 % 2 * kPieceBytes);
-    } else {
 #pragma unroll
-      for (int two = 0; two < kColumns / 2; ++two)
-        load_matrices(b[two], codes + two * 2 * kColumnTokens * x.stride + offset_in_b(lane, x.stride));
-    }
+    for (int two = 0; two < (kColumns + 1) / 2; ++two) x.load_codes(run, two, b[two]);
 #pragma unroll
     for (int column = 0; column < kColumns; ++column) {
-      const int at = (first_run + run) * kTokens + column * kColumnTokens + 2 * i;
-      const float4 of_tokens = *reinterpret_cast<const float4*>(x.scales + at);
+      const float4 of_tokens = x.scales[x.at(run, column)];
       float4 x_sums{};
-      if constexpr (Type::kHasMinimum) x_sums = *reinterpret_cast<const float4*>(x.sums + at);
+      if constexpr (Type::kHasMinimum) x_sums = x.sums[x.at(run, column)];
       const IntegerZeros zeros =
           kOffsetOf<Type> != 0 ? IntegerZeros{of_tokens.y, of_tokens.w} : IntegerZeros{};
       const uint32_t(&of_pair)[4] = b[column / 2];

@@ -105,8 +105,10 @@ class CudaDevice final : public Device,
   DeviceMemory memory() const override { return memory_of(index_); }
   const OpTable& ops() const override { return op_table(); }
   // Two have quantised_gemv, which ends in what it yields.
-  bool fuses_rows(int64_t n_rows) const override {
-    const bool are_few = n_rows == 1 || (n_rows >= kFewestQuantisedTokens && n_rows <= kMostFewTokens);
+  bool fuses_rows(int64_t n_rows, std::optional<DType> weights) const override {
+    const bool are_floats = weights && traits(*weights).block_elements == 1;
+    const int64_t most_few = are_floats ? kMostFewTokens : kMostQuantisedTokens;
+    const bool are_few = n_rows == 1 || (n_rows >= kFewestQuantisedTokens && n_rows <= most_few);
     const bool are_many = n_rows > kMostAlikeTokens && !gpu_.is_deterministic;
     return (are_few && has_row_kernels(gpu_.compute_capability)) ||
            (are_many && has_wide_kernels(gpu_.compute_capability));

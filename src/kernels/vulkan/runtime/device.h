@@ -25,7 +25,7 @@ class VulkanDevice final : public Device, public FusesRows {
   const OpTable& ops() const override;
   int64_t most_alike_rows(DType weights) const override;
 
-  bool fuses_rows(int64_t n_rows) const override { return n_rows == 1; }
+  bool fuses_rows(int64_t n_rows, std::optional<DType>) const override { return n_rows == 1; }
   const Cell<FusedMatmulArgs>& fused_matmul(DType weights) const override;
   const Cell<FusedAttentionArgs>& fused_attention() const override;
 

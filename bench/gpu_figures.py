@@ -295,7 +295,6 @@ def main():
     parser.add_argument("--report", nargs="+", metavar="FILE")
     parser.add_argument("--out", default="docs")
     args = parser.parse_args()
-    os.makedirs(args.work, exist_ok=True)
     if args.report:
         return gpu_report.write(args.report, os.path.join(args.out, "gpu-speed.md"))
     blocks = args.blocks.split(",")
@@ -303,6 +302,7 @@ def main():
     if unknown:
         parser.error(f"--blocks: '{unknown[0]}' is not one of {', '.join(BLOCKS)}")
 
+    os.makedirs(args.work, exist_ok=True)
     figures = Figures(args)
     if importlib.util.find_spec("torch"):  # what the card allows is measured with it, beside rivals or without
         copy, flops = gpu_rivals.card_bounds()

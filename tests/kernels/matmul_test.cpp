@@ -326,7 +326,8 @@ TEST_P(Matmul, AgreesWithTheDefinitionOnPiecesOfPrompts) {
   };
   std::vector<Shape> shapes = {{1, 33, 65}, {2, 20, 129}};
   if (machines.front().tokens() == Machine::Tokens::halves) {
-    for (const Shape& shape : {Shape{4, 300, 200}, {5, 128, 256}, {7, 257, 300}, {13, 40, 520}, {37, 8, 70}})
+    for (const Shape& shape :
+         {Shape{4, 300, 200}, {5, 128, 256}, {7, 257, 300}, {13, 40, 520}, {37, 8, 70}, {3, 140, 800}})
       shapes.push_back(shape);
   }
   Random random(43);

@@ -3,6 +3,8 @@
 // one, whose blocks were copied as they are, becomes f16: a value is a code times a step plus a minimum,
 // rounded once. More tokens than a few hundred meet weights that a kernel before has made f16 of: see
 // widened_weights().
+#include <algorithm>
+
 #include "base/checked.h"
 #include "kernels/cuda/matmul/run_halves.cuh"
 #include "kernels/cuda/matmul/wide_tile.cuh"
@@ -14,41 +16,69 @@ namespace {
 
 // ---- Weights that are made f16 before ----
 
-constexpr int kWidenThreads = 256;
+// A block makes so many runs, which two threads each have half of: bytes that follow each other are read and
+// written together.
+constexpr int kWidenThreads = 256, kWidenRuns = 2 * kWidenThreads;
 
-// Block (runs of a row, row): a thread makes a run. Rows of all outputs follow each other.
+// What a block copies to shared memory; runs of all of an output's rows follow each other.
+template <class Type>
+constexpr int kWidenBytes = kWidenRuns / Type::kBlockRuns* Type::kBlockBytes;
+
+// Pieces i and i + 2 of a run, for i 0 or 1; `block` is where its block begins.
+template <class Type>
+__device__ void widen_run(const uint8_t* block, int run, int i, uint4* out) {
+  Run w{};
+#pragma unroll
+  for (int word = 0; word < 2; ++word) {
+    uint32_t codes[2];
+    Type::unpack_words(block, run % Type::kBlockRuns, 2 * i + word, codes);
+    w.codes[word] = codes[0], w.codes[word + 4] = codes[1];
+  }
+  Type::unpack_scales(block, run % Type::kBlockRuns, w);
+  out[i] = halves_of_run<Type>(w, 0);
+  out[i + 2] = halves_of_run<Type>(w, 2);
+}
+
+// Block (runs of an output, output).
 template <class Type>
 __global__ void __launch_bounds__(kWidenThreads)
-    widen_rows(const __grid_constant__ Products p, uint4* out, int n_runs, int n_all) {
+    widen_rows(const __grid_constant__ Products p, uint4* out, int n_runs) {
+  __shared__ __align__(kPieceBytes) uint8_t staged[staged_bytes(kWidenBytes<Type>)];
   let_next_start();
-  const int index = static_cast<int>(blockIdx.x) * kWidenThreads + static_cast<int>(threadIdx.x);
-  Run w{};
-  if (index < n_all) {
-    int row = index / n_runs, i = 0;
-    const int run = index % n_runs;
-    for (; i + 1 < p.n_outputs && row >= p.outputs[i].n_out; ++i) row -= p.outputs[i].n_out;
-    const Output& output = p.outputs[i];
-    Type::unpack(output.weight + row * output.row_bytes + run / Type::kBlockRuns * Type::kBlockBytes,
-                 run % Type::kBlockRuns, w);
-  }
+  const Output& output = p.outputs[blockIdx.y];
+  const int64_t first = static_cast<int64_t>(blockIdx.x) * kWidenRuns;
+  const int64_t n_left = static_cast<int64_t>(output.n_out) * n_runs - first;
+  const auto n = static_cast<int>(max(min(n_left, int64_t{kWidenRuns}), int64_t{0}));
+  const int thread = static_cast<int>(threadIdx.x);
+  const uint8_t* const from = output.weight + first / Type::kBlockRuns * Type::kBlockBytes;
+  if (n > 0)
+    stage_bytes<kWidenBytes<Type>, kWidenThreads>(staged, from, n / Type::kBlockRuns * Type::kBlockBytes,
+                                                  thread);
+  end_copy_group();
+  wait_for_copies<0>();
+  __syncthreads();
   wait_for_previous();
-  if (index >= n_all) return;
-#pragma unroll
-  for (int piece = 0; piece < kRunPieces; ++piece)
-    out[static_cast<int64_t>(index) * kRunPieces + piece] = halves_of_run<Type>(w, piece);
+  for (int i = 0; i < static_cast<int>(blockIdx.y); ++i)
+    out += static_cast<int64_t>(p.outputs[i].n_out) * n_runs * kRunPieces;
+  const uint8_t* const blocks = staged + bytes_past_piece(from);
+  for (int run = thread / 2; run < n; run += kWidenThreads / 2)
+    widen_run<Type>(blocks + run / Type::kBlockRuns * Type::kBlockBytes, run, thread % 2,
+                    out + (first + run) * kRunPieces);
 }
 
 }  // namespace
 
 void widen_weights(Stream& stream, DType dtype, const Products& products, std::byte* out) {
   const int n_runs = products.n_in / kRunValues;
-  int n_rows = 0;
-  for (int i = 0; i < products.n_outputs; ++i) n_rows += products.outputs[i].n_out;
+  int64_t most = 0;
+  for (int i = 0; i < products.n_outputs; ++i)
+    most = std::max(most, static_cast<int64_t>(products.outputs[i].n_out) * n_runs);
   visit_block_type(dtype, [&](auto type) {
     launch(stream, widen_rows<decltype(type)>,
-           {.grid = dim3(static_cast<unsigned>(div_up(n_rows * n_runs, kWidenThreads))),
+           {.grid = dim3(static_cast<unsigned>(div_up(most, int64_t{kWidenRuns})),
+                         static_cast<unsigned>(products.n_outputs)),
             .block = dim3(kWidenThreads)},
-           products, reinterpret_cast<uint4*>(out), n_runs, n_rows * n_runs);
+           products, reinterpret_cast<uint4*>(out), n_runs);
   });
 }
 

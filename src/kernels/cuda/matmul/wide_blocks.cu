@@ -2,7 +2,7 @@
 // memory as f16 and sum in f32 while threads go on. While a step of 64 values is multiplied, the rows' next
 // one, whose blocks were copied as they are, becomes f16: a value is a code times a step plus a minimum,
 // rounded once. More tokens than a few hundred meet weights that a kernel before has made f16 of: see
-// widened_weights().
+// widen_weights().
 #include <algorithm>
 
 #include "base/checked.h"

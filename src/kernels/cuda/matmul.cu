@@ -1,9 +1,10 @@
 // matmul on CUDA. Few tokens are bound by the memory that weights come from (gemv), many by arithmetic (gemm
 // on the tensor cores); the sums of a token are the same in both. Quantised weights meet activations rounded
-// to bytes, once for all weights of a call and equally on every device; f16 and bf16 weights meet x as a sum
-// of two such floats, 33 to 64 tokens on GPUs of compute capability 9.0 in half_many.cu. In large pieces of a
-// prompt f16 weights meet one (half_gemm.cu), and on GPUs of compute capability 9.0 quantised weights, too,
-// become f16 and meet their activations as one (wide_gemm.cu, wide_blocks.cu).
+// to bytes, once for all weights of a call and equally on every device, 3 to 64 tokens on GPUs of compute
+// capability 9.0 in quantised_few.cu; f16 and bf16 weights meet x as a sum of two such floats, 33 to 64
+// tokens there in half_many.cu. In large pieces of a prompt f16 weights meet one (half_gemm.cu), and on GPUs
+// of compute capability 9.0 quantised weights, too, become f16 and meet their activations as one
+// (wide_gemm.cu, wide_blocks.cu).
 #include <algorithm>
 #include <optional>
 

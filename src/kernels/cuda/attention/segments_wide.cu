@@ -20,10 +20,7 @@ namespace parlance::cuda::attention {
 
 namespace {
 
-constexpr int kGroups = 2, kRows = kGroups * kWarpgroupRows;  // of a block
-constexpr int kKeys = 64;                                     // of a step
-constexpr int kStages = 2;
-constexpr int kSliceValues = 64;  // of a row: tiles of warpgroup.cuh
+constexpr int kKeys = 64;  // of a step
 constexpr int kAlignedRows = kSwizzledRows;
 constexpr int kDim = 128;  // of heads, with zeros behind shorter ones
 
@@ -45,6 +42,9 @@ size_t segments_wide_scratch(const SegmentAttentionArgs& args) {
 
 namespace {
 
+constexpr int kGroups = 2, kRows = kGroups * kWarpgroupRows;  // of a block
+constexpr int kStages = 2;
+constexpr int kSliceValues = 64;  // of a row: tiles of warpgroup.cuh
 constexpr float kLowest = -1e30f;
 constexpr float kLog2OfE = 1.4426950408889634f;
 // Keeps small weights out of f16's subnormal numbers; sums have it, too.

@@ -191,7 +191,7 @@ void note_whole(const Utterance& said, VoiceSmoke& smoke) {
 // Cancels as it is wanted; `whole` is what would be said without.
 Result<void> cancel_speech(const Mouth& mouth, const VoiceSmokeOptions& options, const Utterance& whole,
                            VoiceSmoke& smoke) {
-  VoiceSmoke::Cancel& cancel = smoke.cancel.emplace();
+  SmokeCancel& cancel = smoke.cancel.emplace();
   const double first_ms = whole.first_audio_ms.value_or(whole.total_ms);
   Result<void> asked;
   SmokeClock::time_point at;
@@ -306,7 +306,7 @@ Json to_json(const VoiceSmokeOptions& options, const VoiceSmoke& smoke) {
                             {"largestChunkSamples", smoke.largest_chunk_samples},
                             {"cancelMode", std::string(name_of(options.cancel_mode))}});
   if (!smoke.cancel) return json;
-  const VoiceSmoke::Cancel& cancel = *smoke.cancel;
+  const SmokeCancel& cancel = *smoke.cancel;
   json.set("cancel", Json::object({{"status", cancel.status},
                                    {"requestedMs", cancel.requested_ms},
                                    {"latencyMs", cancel.latency_ms},

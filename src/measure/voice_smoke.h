@@ -34,6 +34,14 @@ struct VoiceSmokeOptions {
   int n_warm_up = 1;
 };
 
+// What came of a cancel.
+struct SmokeCancel {
+  int status = 0;           // of the call that was cancelled, or of the one after
+  double requested_ms = 0;  // after its begin
+  double latency_ms = 0;    // from the request, or the begin where that came first, to its end
+  int64_t n_chunks = 0;     // that came nevertheless
+};
+
 // What came of it, of the last utterance that nobody cancelled where none is named. Times in milliseconds.
 struct VoiceSmoke {
   std::string error;  // what went wrong first; empty: all is as it should be
@@ -47,13 +55,7 @@ struct VoiceSmoke {
   int64_t first_chunk_samples = 0, largest_chunk_samples = 0;
   bool has_spoken = false;  // to its end, with sound that is one
 
-  struct Cancel {
-    int status = 0;           // of the call that was cancelled, or of the one after
-    double requested_ms = 0;  // after its begin
-    double latency_ms = 0;    // from the request, or the begin where that came first, to its end
-    int64_t n_chunks = 0;     // that came nevertheless
-  };
-  std::optional<Cancel> cancel;
+  std::optional<SmokeCancel> cancel;
 
   double seconds() const { return static_cast<double>(n_samples) / 24000; }
   double real_time_factor() const { return n_samples > 0 ? total_ms / 1e3 / seconds() : 0; }

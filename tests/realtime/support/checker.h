@@ -37,6 +37,13 @@ inline const RealtimeShapes* realtime_shapes() {
   return shapes ? &*shapes : nullptr;
 }
 
+// A part of a response's item.
+struct CheckedPart {
+  std::string deltas;
+  bool has_transcript = false, has_audio = false;
+  bool is_text_done = false, is_audio_done = false, is_done = false;
+};
+
 class RealtimeChecker {
  public:
   explicit RealtimeChecker(Dialect dialect) : dialect_(dialect) {}
@@ -84,16 +91,11 @@ class RealtimeChecker {
   bool checks_shapes = true;  // which takes most of the time
 
  private:
-  struct Part {
-    std::string deltas;
-    bool has_transcript = false, has_audio = false;
-    bool is_text_done = false, is_audio_done = false, is_done = false;
-  };
   struct Response {
     bool is_aside = false;
     std::string item;  // that is open
     std::string kind;
-    std::optional<Part> part;
+    std::optional<CheckedPart> part;
     std::string arguments;
     bool are_arguments_done = false;
   };
@@ -238,7 +240,7 @@ class RealtimeChecker {
     }
   }
 
-  void check_part(const std::string& type, const json& event, Part& part) {
+  void check_part(const std::string& type, const json& event, CheckedPart& part) {
     const bool is_transcript = type.find("transcript") != std::string::npos;
     if (type == "response.content_part.done") {
       const json& shown = event.at("part");

@@ -13,7 +13,7 @@ add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-ffp-contract=off;-
 add_compile_options($<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-restrict>)
 # It takes sources that are compiled together for headers, whose types should not have members of unnamed namespaces.
 add_compile_options($<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage>)
-# clang takes operators of json that are written for C++20 for those of what stands on their left alone.
+# nlohmann-json's comparisons for C++20 are members, and clang does not turn string == json around, as g++ 12 does.
 add_compile_definitions($<$<COMPILE_LANG_AND_ID:CXX,Clang>:JSON_HAS_THREE_WAY_COMPARISON=0>)
 # g++ 12's library sorts with what its own headers call deprecated.
 add_compile_options($<$<COMPILE_LANG_AND_ID:CXX,Clang>:-Wno-deprecated-declarations>)

@@ -84,8 +84,8 @@ Result<void> PartRunner::allocate(const SessionOptions& options, PageCounts n_pa
 Result<Plan> PartRunner::plan_steps(const SessionOptions& options) {
   const SequenceMemory memory = this->memory();
   Plan plan;
-  // Rows that the device fuses may need less than fewer ones that it does not: with most weights, or with
-  // f16, which is fused for fewer rows.
+  // Rows that the device fuses may need less than fewer ones that it does not. With f16 weights it fuses the
+  // fewest: what any weights may need most for is tried.
   const auto is_fused = [&](int64_t n) { return fuses_rows(*stream_, n, DType::f16); };
   const auto next = [&](int64_t n) {
     int64_t fewer = n / 2;

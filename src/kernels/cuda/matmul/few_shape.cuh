@@ -89,12 +89,13 @@ bool fill_room(FewShape& shape, const Parts& parts, const UnitLayout& layout, si
   const int round_steps = shape.warp_parts * parts.units;
   const int most_stages = std::min(kMostFewStages, shape.n_rounds * round_steps);
   const int most_steps = std::min(kMostFewSteps, round_steps);
-  const auto has_room = [&](int n_stages, int n_steps) {
+  const auto has_room = [&](int n_stages, int n_steps) {  // gives it so much, too
     shape.n_stages = n_stages, shape.n_steps = n_steps;
     return static_cast<size_t>(FewMemory<Type, kColumns>(shape, parts, layout).all()) <= room;
   };
   int n_stages = std::min(2, most_stages), n_steps = std::min(2, most_steps);
-  if (!has_room(n_stages, n_steps) && !has_room(n_stages = 1, n_steps)) return false;
+  if (!has_room(n_stages, n_steps)) n_stages = 1;
+  if (!has_room(n_stages, n_steps)) return false;
   if (n_stages == 2 && most_stages > 2 && has_room(3, n_steps)) n_stages = 3;
   while (n_steps < most_steps && has_room(n_stages, n_steps + 1)) ++n_steps;
   while (n_stages < most_stages && has_room(n_stages + 1, n_steps)) ++n_stages;

@@ -54,7 +54,7 @@ void wide_blocks(Stream& stream, DType dtype, int tile_tokens, const Products& p
 
 // From so many tokens on, weights of so many values in all become f16 in scratch memory first, where that is
 // little to what it saves.
-inline constexpr int64_t kFewestWidening = 768, kMostWidened = int64_t{32} << 20;
+inline constexpr int64_t kFewestWidening = 768, kMostWidened = int64_t{128} << 20;
 // Rows of all outputs, one behind the other.
 void widen_weights(Stream& stream, DType dtype, const Products& products, std::byte* out);
 // Bytes of scratch memory for these, behind those of halve().

@@ -7,15 +7,15 @@ namespace {
 
 template <class Half, int kHeadDim>
 void launch_decode(Stream& stream, const Params& params, const AttentionArgs& args) {
-  launch_workers<FloatSource, Half, kHeadDim>(stream, params, args.kv.n_head_kv);
+  launch_workers<Half, kHeadDim>(stream, params, args.kv.n_head_kv);
 }
 
 }  // namespace
 
 bool decode_halves_serves(const AttentionArgs& args, int n_rows, size_t room) {
   return prefill_serves(args) &&
-         (args.kv.head_dim_k == 64 ? shared_bytes_of_worker<FloatSource, __half, 64>(n_rows)
-                                   : shared_bytes_of_worker<FloatSource, __half, 128>(n_rows)) <= room;
+         (args.kv.head_dim_k == 64 ? shared_bytes_of_worker<__half, 64>(n_rows)
+                                   : shared_bytes_of_worker<__half, 128>(n_rows)) <= room;
 }
 
 void run_decode_halves(Stream& stream, const Params& params, const AttentionArgs& args) {

@@ -6,12 +6,11 @@
 #pragma once
 
 #include "kernels/cuda/attention/combine.cuh"
-#include "kernels/cuda/attention/warp_rows.cuh"
+#include "kernels/cuda/attention/keys_ahead.cuh"
 
 namespace parlance::cuda::attention {
 
-inline constexpr int kDraftStepKeys = 16;  // that a warp works on at once, as of answers
-inline constexpr int kDraftSides = 2;      // that take turns at quarters
+inline constexpr int kDraftSides = 2;  // that take turns at quarters
 
 template <class Half, int kHeadDim, int kTileRows>
 struct DraftTile {
@@ -19,7 +18,7 @@ struct DraftTile {
   static constexpr int kSideThreads = 32 * kGroups, kThreads = kDraftSides * kSideThreads;
   static constexpr int kBlocksAtOnce = kMostDraftRows / kTileRows;  // on a multiprocessor
   static constexpr int kBlockKeys =
-      kBlocksAtOnce == 1 ? 2 * kDraftStepKeys : kDraftStepKeys;  // that are copied at once
+      kBlocksAtOnce == 1 ? 2 * kStepKeys : kStepKeys;  // that are copied at once
   static constexpr int kStages = 4;
 
   struct Shared {
@@ -59,7 +58,8 @@ class DraftWorker {
         first_quarter_(range.first * kDecodeWarps),
         end_quarter_(min(range.last * kDecodeWarps, (run.n_keys + quarter_keys_ - 1) / quarter_keys_)),
         quarter_ahead_(first_quarter_ + side_),
-        key_ahead_(quarter_ahead_ * quarter_keys_) {
+        key_ahead_(quarter_ahead_ * quarter_keys_),
+        to_copy_(thread_of_side()) {
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       const int row = group_ * 16 + half * 8 + lane() / 4;
@@ -89,7 +89,7 @@ class DraftWorker {
         copy_next(stage == 0 ? kStages - 1 : stage - 1);
         // Keys past the end add nothing.
 #pragma unroll
-        for (int at = 0; at < kBlockKeys; at += kDraftStepKeys)
+        for (int at = 0; at < kBlockKeys; at += kStepKeys)
           sums_.add(shared_.blocks[side_][stage], at, first + at, end);
         stage = stage + 1 == kStages ? 0 : stage + 1;
       }
@@ -100,6 +100,9 @@ class DraftWorker {
  private:
   __device__ static int lane() {
     return static_cast<int>(threadIdx.x) % 32;
+  }
+  __device__ static int thread_of_side() {
+    return static_cast<int>(threadIdx.x) % Tile::kSideThreads;
   }
   // Of a row of this lane, among all tokens' heads.
   __device__ int64_t index_of(int half) const {
@@ -131,35 +134,14 @@ class DraftWorker {
     end_copy_group();
   }
 
-  // The next keys and values, up to `end`. In pages of whole steps, rows are looked up where a quarter or a
-  // page begins.
+  // The next keys and values, up to `end`.
   __device__ void copy_block(Block<Half, kHeadDim, kBlockKeys>& block, int end) {
-    constexpr int kPieces = kHeadDim / 8, kRowsAtOnce = Tile::kSideThreads / kPieces;  // pieces of a row
-    const int thread = static_cast<int>(threadIdx.x) % Tile::kSideThreads;
-    if (p_.page_tokens % kDraftStepKeys != 0)
-      return block.template load<Tile::kSideThreads>(p_, walk_, key_ahead_, end, thread);
-    const int key = thread / kPieces, piece = thread % kPieces;
+    if (p_.page_tokens % kStepKeys != 0)
+      return block.template load<Tile::kSideThreads>(p_, walk_, key_ahead_, end, thread_of_side());
 #pragma unroll
-    for (int at = 0; at < kBlockKeys; at += kDraftStepKeys) {
-      const int first = key_ahead_ + at;
-      if (first < end && (first == quarter_ahead_ * quarter_keys_ || slot_ahead_ == p_.page_tokens)) {
-        const int index = first / p_.page_tokens;
-        slot_ahead_ = first - index * p_.page_tokens;
-        const int64_t page = walk_.page(index) * p_.page_bytes + piece * kPieceBytes;
-        k_ahead_ = walk_.keys + page + (slot_ahead_ + key) * p_.k_row_bytes;
-        v_ahead_ = walk_.values + page + (slot_ahead_ + key) * p_.v_row_bytes;
-      }
-      slot_ahead_ += kDraftStepKeys;
-#pragma unroll
-      for (int i = 0; i < kDraftStepKeys; i += kRowsAtOnce) {
-        // Rows past the end are zeros: their weights are 0, and 0 times what lies there need not be.
-        const int row = i + key, n_bytes = first + row < end ? kPieceBytes : 0;
-        copy_piece(&block.k[at + row][piece * 8], k_ahead_, n_bytes);
-        copy_piece(&block.v[at + row][piece * 8], v_ahead_, n_bytes);
-        k_ahead_ += kRowsAtOnce * p_.k_row_bytes;
-        v_ahead_ += kRowsAtOnce * p_.v_row_bytes;
-      }
-    }
+    for (int at = 0; at < kBlockKeys; at += kStepKeys)
+      to_copy_.copy(p_, walk_, block, at, key_ahead_ + at, end,
+                    key_ahead_ + at == quarter_ahead_ * quarter_keys_);
   }
 
   // The sums of a segment go from quarter to quarter; the last one leaves them.
@@ -267,12 +249,11 @@ class DraftWorker {
   const bool is_shared_;
   const int quarter_keys_, first_quarter_,
       end_quarter_;                // numbered through all segments, those that have keys
-  int quarter_ahead_, key_ahead_;  // where copies are, and in their page
-  int slot_ahead_ = 0;
-  const std::byte *k_ahead_ = nullptr, *v_ahead_ = nullptr;  // this thread's first row of the next step
-  bool exists_[2];                                           // this lane's rows
+  int quarter_ahead_, key_ahead_;  // where copies are
+  KeysToCopy<Half, kHeadDim, Tile::kSideThreads> to_copy_;
+  bool exists_[2];  // this lane's rows
   int token_[2], head_[2], visible_[2];
-  WarpRows<Half, kHeadDim, kDraftStepKeys> sums_;
+  WarpRows<Half, kHeadDim, kStepKeys> sums_;
 };
 
 template <class Half, int kHeadDim, int kTileRows>

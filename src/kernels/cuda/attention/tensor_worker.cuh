@@ -5,45 +5,54 @@
 #pragma once
 
 #include "kernels/cuda/attention/combine.cuh"
-#include "kernels/cuda/attention/unpack.cuh"
+#include "kernels/cuda/attention/head_rows.cuh"
+#include "kernels/cuda/attention/keys_ahead.cuh"
 #include "kernels/cuda/kept_head.cuh"
 #include "kernels/cuda/runtime/launch.h"
 
 namespace parlance::cuda::attention {
 
-inline constexpr int kStepKeys = 16;  // of a warp
-
-// Where a warp is among its keys.
+// A warp's keys that come next: from `key` on of those of a segment, [first, end).
 struct Cursor {
-  int segment, step;
+  int segment, first, key, end;
 
-  // The next one that has keys, from here on.
+  __device__ Cursor(const WarpKeys& keys, int first_segment) : segment(first_segment) { start(keys); }
+  // On to a segment that has keys of this warp, if there is one.
   __device__ void settle(const WarpKeys& keys, int last_segment) {
-    while (segment < last_segment && step >= keys.n_steps(segment, kStepKeys)) ++segment, step = 0;
+    while (key >= end && segment < last_segment) {
+      ++segment;
+      start(keys);
+    }
+  }
+
+ private:
+  __device__ void start(const WarpKeys& keys) {
+    key = first = keys.first(segment);
+    end = min(first + keys.per_warp, keys.n_keys);
   }
 };
 
-// A warp takes up to sixteen rows; with more, two warps share the keys of a quarter. May have code for a
-// Preparation.
-template <template <class, int, int, int, int> class Source, class Half, int kDim, int kMostRows,
-          bool kHasPreparation = false>
+// A warp takes up to eight rows; of 32, two warps have sixteen each and share the keys of a quarter. May have
+// code for a Preparation.
+template <class Half, int kDim, int kMostRows, bool kHasPreparation = false>
 class TensorWorker {
-  static constexpr int kSides = kMostRows > 8 ? 2 : 1;
-  static constexpr int kGroups = kMostRows > 16 ? 2 : 1;
+  static constexpr bool kHasFew = kMostRows <= 8;
+  static constexpr int kGroups = kHasFew ? 1 : 2;
 
  public:
   static constexpr int kRows = kMostRows, kHeadDim = kDim, kThreads = kGroups * kDecodeThreads;
-  static constexpr int kStages = kGroups == 1 ? 2 : 3;
-  static constexpr int kBuffers = kGroups == 1 ? 2 : 1;
+  static constexpr int kStages = kHasFew ? 2 : 3;
+  static constexpr int kBuffers = 1;
 
  private:
-  using Blocks = Source<Half, kHeadDim, kStepKeys, 32 * kGroups, kStages>;
+  using Keys = Block<Half, kHeadDim, kStepKeys>;
+  using Rows = std::conditional_t<kHasFew, HeadRows<Half, kHeadDim>, WarpRows<Half, kHeadDim, kStepKeys>>;
 
  public:
   static constexpr bool kPrepares = kHasPreparation;
 
   struct Shared {
-    typename Blocks::Shared sources[kDecodeWarps];
+    Keys blocks[kDecodeWarps][kStages];
     Quarters<kRows, kHeadDim, kBuffers> quarters;
     float queries[kPrepares ? kMostRows : 1][kHeadDim];  // prepared
   };
@@ -60,20 +69,19 @@ class TensorWorker {
                           const SegmentRange& range)
       : p_(p),
         shared_(shared),
-        source_(p, shared.sources[threadIdx.x / 32 % kDecodeWarps], nullptr),
         walk_(walk),
         keys_{run.segment_keys / kDecodeWarps, run.n_keys, static_cast<int>(threadIdx.x) / 32 % kDecodeWarps},
         group_(threadIdx.x / kDecodeThreads),
         last_segment_(range.last),
-        ahead_{range.first, 0} {}
+        ahead_(keys_, range.first),
+        to_copy_(thread_of_quarter()) {}
 
   // Has keys and values of the first n_keys on their way, as far as they come first.
   static constexpr bool kStartsEarly = true;
   __device__ void start_before(int n_keys) {
     while (n_started_ < kStages - 1) {
       ahead_.settle(keys_, last_segment_);
-      const int first = keys_.first(ahead_.segment) + ahead_.step * kStepKeys;
-      if (ahead_.segment < last_segment_ && first + kStepKeys > n_keys) return;
+      if (ahead_.segment < last_segment_ && ahead_.key + kStepKeys > n_keys) return;
       load_next(n_started_++);
     }
   }
@@ -108,13 +116,24 @@ class TensorWorker {
 
   __device__ void start(const BlockRows& rows) {
     while (n_started_ < kStages - 1) load_next(n_started_++);
-#pragma unroll
-    for (int side = 0; side < kSides; ++side) {
-      const bool exists = rows.exists(row(side));
-      const int token = exists ? rows.token(row(side)) : 0, head = exists ? rows.head(row(side)) : 0;
+    const auto start_row = [&](int row, const auto& start) {
+      const bool exists = rows.exists(row);
+      const int token = exists ? rows.token(row) : 0, head = exists ? rows.head(row) : 0;
       const float* query = p_.q + (static_cast<int64_t>(token) * p_.n_head + head) * kHeadDim;
-      if (kPrepares) query = shared_.queries[exists ? row(side) : 0];
-      rows_.start(query, p_.scale, side, exists ? visible_keys(p_, token) : 0, exists);
+      if (kPrepares) query = shared_.queries[exists ? row : 0];
+      start(query, exists ? visible_keys(p_, token) : 0, exists);
+    };
+    if constexpr (kHasFew) {
+      start_row(Rows::row(), [&](const float* query, int n_visible, bool exists) {
+        rows_.start(query, p_.scale, n_visible, exists);
+      });
+    } else {
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        start_row(group_ * 16 + Rows::row(half), [&](const float* query, int n_visible, bool exists) {
+          rows_.start(query, p_.scale, half, n_visible, exists);
+        });
+      }
     }
   }
 
@@ -126,24 +145,12 @@ class TensorWorker {
       wait_for_copies<kStages - 1>();
       wait_for_quarter();
       const int first = keys_.first(segment) + step * kStepKeys;
-      rows_.add(source_.block(stage_), first, keys_.n_keys);
+      rows_.add(shared_.blocks[keys_.warp][stage_], first, keys_.n_keys);
       wait_for_quarter();
       stage_ = (stage_ + 1) % kStages;
     }
-#pragma unroll
-    for (int side = 0; side < kSides; ++side) {
-      float sum = rows_.sum[side];
-      for (int mask = 1; mask < 4; mask *= 2) sum += __shfl_xor_sync(0xffffffff, sum, mask);
-      if (row(side) >= kRows) continue;
-      const int in_row = 2 * (threadIdx.x % 4);
-      float* out = &shared_.quarters.out[buffer][keys_.warp][row(side)][in_row];
-#pragma unroll
-      for (int i = 0; i < kHeadDim / 8; ++i)
-        *reinterpret_cast<float2*>(out + 8 * i) =
-            make_float2(rows_.out[i][2 * side], rows_.out[i][2 * side + 1]);
-      if (in_row == 0)
-        shared_.quarters.stats[buffer][keys_.warp][row(side)] = make_float2(rows_.largest[side], sum);
-    }
+    Quarters<kRows, kHeadDim, kBuffers>& quarters = shared_.quarters;
+    rows_.leave(quarters.out[buffer][keys_.warp], quarters.stats[buffer][keys_.warp], group_ * 16);
   }
 
  private:
@@ -154,10 +161,6 @@ class TensorWorker {
       return __float2bfloat16_rn(x);
     }
   }
-  __device__ int row(int side) const {
-    return group_ * 16 + side * 8 + static_cast<int>(threadIdx.x) % 32 / 4;
-  }
-
   __device__ int thread_of_quarter() const {
     return group_ * 32 + static_cast<int>(threadIdx.x) % 32;
   }
@@ -165,9 +168,13 @@ class TensorWorker {
   __device__ void load_next(int stage) {
     ahead_.settle(keys_, last_segment_);
     if (ahead_.segment < last_segment_) {
-      const int first = keys_.first(ahead_.segment) + ahead_.step * kStepKeys;
-      source_.copy(p_, walk_, stage, first, keys_.n_keys, thread_of_quarter());
-      ++ahead_.step;
+      Keys& block = shared_.blocks[keys_.warp][stage];
+      if (p_.page_tokens % kStepKeys == 0) {
+        to_copy_.copy(p_, walk_, block, 0, ahead_.key, ahead_.end, ahead_.key == ahead_.first);
+      } else {
+        block.template load<32 * kGroups>(p_, walk_, ahead_.key, ahead_.end, thread_of_quarter());
+      }
+      ahead_.key += kStepKeys;
     }
     end_copy_group();
   }
@@ -183,14 +190,14 @@ class TensorWorker {
 
   const Params& p_;
   Shared& shared_;
-  Blocks source_;
   const Walk walk_;
   const WarpKeys keys_;
   const int group_;
   const int last_segment_;
   Cursor ahead_;
+  KeysToCopy<Half, kHeadDim, 32 * kGroups> to_copy_;
   int stage_ = 0, n_started_ = 0;
-  WarpRows<Half, kHeadDim, kStepKeys, kSides> rows_;
+  Rows rows_;
 };
 
 template <class Worker>
@@ -209,26 +216,24 @@ auto with_rows(int n_rows, const Visit& visit) {
 }
 
 // The worker for so many rows of a block; only those of one token have code for a Preparation.
-template <template <class, int, int, int, int> class Source, class Half, int kHeadDim, int kRows,
-          bool kHasPreparation>
-using WorkerFor = TensorWorker<Source, Half, kHeadDim, kRows,
-                               kHasPreparation && kHeadDim == kPreparedDim && kRows <= kDecodeHeads>;
+template <class Half, int kHeadDim, int kRows, bool kHasPreparation>
+using WorkerFor =
+    TensorWorker<Half, kHeadDim, kRows, kHasPreparation && kHeadDim == kPreparedDim && kRows <= kDecodeHeads>;
 
-template <template <class, int, int, int, int> class Source, class Half, int kHeadDim>
+template <class Half, int kHeadDim>
 size_t shared_bytes_of_worker(int n_rows) {
   return with_rows(n_rows, [](auto rows) {
-    return sizeof(typename WorkerFor<Source, Half, kHeadDim, decltype(rows)::value, true>::Shared);
+    return sizeof(typename WorkerFor<Half, kHeadDim, decltype(rows)::value, true>::Shared);
   });
 }
 
-template <template <class, int, int, int, int> class Source, class Half, int kHeadDim>
+template <class Half, int kHeadDim>
 void launch_workers(Stream& stream, const Params& params, int64_t n_head_kv) {
   const dim3 grid(static_cast<unsigned>(blocks_of_tiles(params)),
                   static_cast<unsigned>(n_head_kv * params.tiling.parts));
   const auto launch_with = [&](auto has_preparation) {
     with_rows(params.tiling.heads * params.tiling.tokens, [&](auto rows) {
-      using Worker =
-          WorkerFor<Source, Half, kHeadDim, decltype(rows)::value, decltype(has_preparation)::value>;
+      using Worker = WorkerFor<Half, kHeadDim, decltype(rows)::value, decltype(has_preparation)::value>;
       launch(stream, decode_on_tensor_cores<Worker>,
              {.grid = grid, .block = dim3(Worker::kThreads), .shared_bytes = sizeof(typename Worker::Shared)},
              params);

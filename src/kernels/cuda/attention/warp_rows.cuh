@@ -45,9 +45,8 @@ struct Block {
   }
 };
 
-// Sixteen rows of a warp against their keys; a lane has parts of rows `lane / 4` and `lane / 4 + 8`. With one
-// side there are only the former.
-template <class Half, int kHeadDim, int kKeys, int kSides = 2>
+// Sixteen rows of a warp against their keys; a lane has parts of rows `lane / 4` and `lane / 4 + 8`.
+template <class Half, int kHeadDim, int kKeys>
 struct WarpRows {
   uint32_t q[kHeadDim / 16][4];  // scaled
   // Whether what rounding leaves out counts, too.
@@ -89,7 +88,7 @@ struct WarpRows {
       for (int j = 0; j < 4; ++j) out[i][j] = 0;
     }
 #pragma unroll
-    for (int half = 0; half < kSides; ++half) largest[half] = kLowest, sum[half] = 0;
+    for (int half = 0; half < 2; ++half) largest[half] = kLowest, sum[half] = 0;
   }
 
   // Keys from `first` on, which are those from `at` on of the block.
@@ -102,6 +101,28 @@ struct WarpRows {
   }
   __device__ void add(const Block<Half, kHeadDim, kKeys>& block, int first, int end) {
     add(block, 0, first, end);
+  }
+
+  // Row `half` of this lane.
+  __device__ static int row(int half) {
+    return half * 8 + static_cast<int>(threadIdx.x) % 32 / 4;
+  }
+
+  // What a segment's keys have yielded, as rows from first_row on.
+  template <int kRows>
+  __device__ void leave(float (&to)[kRows][kHeadDim + 8], float2 (&stats)[kRows], int first_row) const {
+    const int in_row = 2 * (threadIdx.x % 4);
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      float all = sum[half];
+      for (int mask = 1; mask < 4; mask *= 2) all += __shfl_xor_sync(0xffffffff, all, mask);
+      const int at = first_row + row(half);
+#pragma unroll
+      for (int i = 0; i < kHeadDim / 8; ++i)
+        *reinterpret_cast<float2*>(&to[at][in_row + 8 * i]) =
+            make_float2(out[i][2 * half], out[i][2 * half + 1]);
+      if (in_row == 0) stats[at] = make_float2(largest[half], all);
+    }
   }
 
  private:
@@ -143,7 +164,7 @@ struct WarpRows {
 
   __device__ void turn_into_weights(float (&scores)[kKeys / 8][4], int first, int end) {
 #pragma unroll
-    for (int half = 0; half < kSides; ++half) {
+    for (int half = 0; half < 2; ++half) {
       const int n_keys = min(visible[half], end) - first - 2 * static_cast<int>(threadIdx.x % 4);
       float after = largest[half];
 #pragma unroll
@@ -183,8 +204,6 @@ struct WarpRows {
       uint32_t w[4], w_rest[4];
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
-        w[i] = w_rest[i] = 0;
-        if (i % 2 >= kSides) continue;
         const float* two = &weights[2 * keys + i / 2][i % 2 * 2];
         split<Half>(two[0], two[1], w[i], w_rest[i]);
       }

@@ -235,7 +235,10 @@ void launch_workers(Stream& stream, const Params& params, int64_t n_head_kv) {
     with_rows(params.tiling.heads * params.tiling.tokens, [&](auto rows) {
       using Worker = WorkerFor<Half, kHeadDim, decltype(rows)::value, decltype(has_preparation)::value>;
       launch(stream, decode_on_tensor_cores<Worker>,
-             {.grid = grid, .block = dim3(Worker::kThreads), .shared_bytes = sizeof(typename Worker::Shared)},
+             {.grid = grid,
+              .block = dim3(Worker::kThreads),
+              .shared_bytes = sizeof(typename Worker::Shared),
+              .takes_most_shared = true},
              params);
     });
   };

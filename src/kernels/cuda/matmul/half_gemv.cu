@@ -190,7 +190,8 @@ void run(Stream& stream, const FusedMatmulArgs& args, DType dtype) {
   launch(stream, is_short(parts) ? multiply_rows<Product, kShortHeld> : multiply_rows<Product, kLongHeld>,
          {.grid = dim3(static_cast<unsigned>(n_blocks)),
           .block = dim3(32 * static_cast<unsigned>(parts.n)),
-          .shared_bytes = shared_bytes(parts, ahead.n_stages)},
+          .shared_bytes = shared_bytes(parts, ahead.n_stages),
+          .takes_most_shared = true},
          products, args.products.x.as<const float>(), args.norm.as<const float>(), args.norm_eps, args.end,
          parts, ahead);
 }

@@ -135,9 +135,20 @@ struct Launch {
   Shape shape;
 };
 
+// A block for each multiprocessor, or tile. The few blocks of a kernel before, which take their time
+// (attention behind few keys), keep theirs, where that is little to each of the others: if blocks had to wait
+// for these, the kernel behind this one could not start before.
+int blocks_for(Stream& stream, int n_tiles) {
+  constexpr int kFewBlocks = 8, kManyTiles = 6;
+  const int n = gpu_of(stream).n_multiprocessors;
+  const int64_t n_before = blocks_before(stream);
+  const bool leaves_some = n_before <= kFewBlocks && n_tiles >= kManyTiles * n;
+  return std::min(n_tiles, leaves_some ? n - static_cast<int>(n_before) : n);
+}
+
 // Nothing where there is no room.
 template <class Type, class Stages>
-std::optional<Launch> plan_launch(const Gpu& gpu, const FusedMatmulArgs& args, DType dtype) {
+std::optional<Launch> plan_launch(Stream& stream, const FusedMatmulArgs& args, DType dtype) {
   constexpr size_t kRoomForOthers = 2 << 10;
   const auto n_in = static_cast<int>(args.products.x.ne[0]);
   Launch launch{};
@@ -148,16 +159,17 @@ std::optional<Launch> plan_launch(const Gpu& gpu, const FusedMatmulArgs& args, D
   RowWeights& w = launch.product.weights;
   w.shape = row_shape<Type>(n_in, args.end);
   w.products = products_of(args, dtype, w.shape.tile_rows());
-  const int n_blocks = std::min(w.products.n_tiles, gpu.n_multiprocessors);
+  const int n_blocks = blocks_for(stream, w.products.n_tiles);
   const int n_tiles = div_up(w.products.n_tiles, n_blocks);  // of a block
   set_units<Type, Stages>(w.shape, n_tiles > kWarps ? kFewBytes : kManyBytes);
   StagePlan& plan = w.stages;
   plan.stage_bytes = w.shape.stage_bytes();
   const auto token_bytes = static_cast<size_t>(token_layout(w.shape).bytes());
-  const size_t all = shared_bytes_of_blocks(gpu, 1), taken = token_bytes + kRoomForOthers;
+  const size_t all = shared_bytes_of_blocks(gpu_of(stream), 1), taken = token_bytes + kRoomForOthers;
   const int n_steps = n_tiles * (w.shape.part_units / w.shape.units_at_once);
   if (all < taken || !plan_stages<Stages>(plan, all - taken, n_tiles, n_steps)) return {};
   launch.shape.grid = dim3(static_cast<unsigned>(n_blocks));
+  launch.shape.takes_most_shared = true;
   launch.shape.block =
       dim3(static_cast<unsigned>(32 * (n_in > kLongToken ? kMostRowWarps : std::max(kWarps, plan.n_warps))));
   launch.shape.shared_bytes =
@@ -208,9 +220,8 @@ bool serves(Stream& stream, const FusedMatmulArgs& args, DType dtype) {
   bool has_room = false;
   visit_block_type(dtype, [&](auto type) {
     using Type = decltype(type);
-    has_room = visit_stages<Type>(x.ne[0], [&]<class Stages>() {
-      return plan_launch<Type, Stages>(gpu_of(stream), args, dtype).has_value();
-    });
+    has_room = visit_stages<Type>(
+        x.ne[0], [&]<class Stages>() { return plan_launch<Type, Stages>(stream, args, dtype).has_value(); });
   });
   return has_room;
 }
@@ -231,7 +242,7 @@ bool run_quantised_row(Stream& stream, const FusedMatmulArgs& args) {
     visit_block_type(dtype, [&](auto type) {
       using Type = decltype(type);
       visit_stages<Type>(args.products.x.ne[0], [&]<class Stages>() {
-        Launch plan = *plan_launch<Type, Stages>(gpu_of(stream), args, dtype);
+        Launch plan = *plan_launch<Type, Stages>(stream, args, dtype);
         if (Stages::kAreBoxes) find_boxes<Type>(plan.product.weights);
         launch(stream, multiply_row<Type, Stages>, plan.shape, plan.product);
       });

@@ -71,7 +71,7 @@ Result<void> CudaStream::outcome() const {
 void CudaStream::upload(const Tensor& dst, std::span<const std::byte> bytes) {
   assert(dst.size() == bytes.size());
   if (bytes.empty() || !begin()) return;
-  follows_kernel_ = false;
+  blocks_before_ = 0;
   for (size_t first = 0; first < bytes.size(); first += kSlotBytes) {
     const Slot& slot = slots_[next_slot_++ % kSlots];
     const auto part = bytes.subspan(first, std::min(kSlotBytes, bytes.size() - first));
@@ -88,7 +88,7 @@ void CudaStream::upload(const Tensor& dst, std::span<const std::byte> bytes) {
 Result<void> CudaStream::download(std::span<std::byte> bytes, const Tensor& src) {
   assert(src.size() == bytes.size());
   if (!begin()) return outcome();
-  follows_kernel_ = false;
+  blocks_before_ = 0;
   std::byte* const staged = staging_.data() + kSlots * kSlotBytes;
   for (size_t first = 0; first < bytes.size(); first += kDownloadBytes) {
     const auto part = bytes.subspan(first, std::min(kDownloadBytes, bytes.size() - first));
@@ -105,7 +105,7 @@ Result<void> CudaStream::download(std::span<std::byte> bytes, const Tensor& src)
 void CudaStream::copy(const Tensor& dst, const Tensor& src) {
   assert(dst.size() == src.size());
   if (dst.size() == 0 || !begin()) return;
-  follows_kernel_ = false;
+  blocks_before_ = 0;
   check(cudaMemcpyAsync(dst.data, src.data, dst.size(), cudaMemcpyDeviceToDevice, stream_), "a copy");
 }
 
@@ -133,21 +133,26 @@ bool CudaStream::make_room(const void* kernel, size_t shared_bytes) {
 
 void CudaStream::launch(const void* kernel, const Shape& shape, unsigned cluster_blocks, void** params) {
   if (!begin() || !make_room(kernel, shape.shared_bytes)) return;
-  std::array<cudaLaunchAttribute, 2> attributes;
+  std::array<cudaLaunchAttribute, 3> attributes;
   cudaLaunchConfig_t config = {};
   config.gridDim = shape.grid;
   config.blockDim = shape.block;
   config.dynamicSmemBytes = shape.shared_bytes;
   config.stream = stream_;
   config.attrs = attributes.data();
-  if (follows_kernel_ && gpu_.compute_capability >= 90) {
+  if (blocks_before_ > 0 && gpu_.compute_capability >= 90) {
     cudaLaunchAttribute& early_start = attributes[config.numAttrs++];
     early_start.id = cudaLaunchAttributeProgrammaticStreamSerialization;
     early_start.val.programmaticStreamSerializationAllowed = 1;
   }
+  if (shape.takes_most_shared) {
+    cudaLaunchAttribute& most_shared = attributes[config.numAttrs++];
+    most_shared.id = cudaLaunchAttributePreferredSharedMemoryCarveout;
+    most_shared.val.sharedMemCarveout = cudaSharedmemCarveoutMaxShared;
+  }
   if (cluster_blocks > 1) attributes[config.numAttrs++] = cluster_of(cluster_blocks);
   check(cudaLaunchKernelExC(&config, kernel, params), "starting a kernel");
-  follows_kernel_ = true;
+  blocks_before_ = int64_t{shape.grid.x} * shape.grid.y * shape.grid.z;
 }
 
 int CudaStream::clusters_at_once(const void* kernel, const Shape& shape, unsigned cluster_blocks) {
@@ -203,13 +208,13 @@ void CudaStream::run_step(uint64_t key, FunctionRef<void()> record) {
     recordings_.add(key, graph);
   }
   check(cudaGraphLaunch(graph, stream_), "starting a step");
-  follows_kernel_ = false;
+  blocks_before_ = 0;
 }
 
 // What `record` queues, as a graph; null when it failed or was cancelled, which leaves a part of the step
 // out.
 cudaGraphExec_t CudaStream::record_graph(FunctionRef<void()> record) {
-  follows_kernel_ = false;
+  blocks_before_ = 0;
   if (!check(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeRelaxed), "recording a step"))
     return nullptr;
   record();
@@ -240,6 +245,9 @@ const float* sketch_of(Stream& s, Sketch which) {
 }
 const Gpu& gpu_of(Stream& s) {
   return static_cast<CudaStream&>(s).gpu();
+}
+int64_t blocks_before(Stream& s) {
+  return static_cast<CudaStream&>(s).blocks_before();
 }
 
 void launch_kernel(Stream& s, const void* kernel, const Shape& shape, void** params) {

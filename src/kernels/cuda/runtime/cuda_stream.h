@@ -28,6 +28,7 @@ class CudaStream final : public Stream {
 
   cudaStream_t handle() const { return stream_; }
   const Gpu& gpu() const { return gpu_; }
+  int64_t blocks_before() const { return blocks_before_; }
   int* counters() const { return counters_ ? reinterpret_cast<int*>(counters_->base()) : nullptr; }
   void launch(const void* kernel, const Shape& shape, unsigned cluster_blocks, void** params);
   int clusters_at_once(const void* kernel, const Shape& shape, unsigned cluster_blocks);
@@ -67,7 +68,7 @@ class CudaStream final : public Stream {
   std::unordered_set<const void*> raised_limits_;                              // of shared memory, by kernel
   std::map<std::tuple<const void*, size_t, unsigned>, int> clusters_at_once_;  // by kernel, memory, blocks
   std::array<std::unique_ptr<Buffer>, 3> sketches_;  // by Sketch, made when first used
-  bool follows_kernel_ = false;                      // what was queued last is a kernel
+  int64_t blocks_before_ = 0;  // of the kernel that was queued last; 0: what was is none
   std::optional<Error> error_;
 };
 

@@ -4,6 +4,7 @@
 #include <cuda_runtime.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <tuple>
 #include <utility>
 
@@ -32,10 +33,16 @@ int* counters_of(Stream& s);
 
 const Gpu& gpu_of(Stream& s);
 
+// Of the kernel that the next one may start beside; 0 where it follows none.
+int64_t blocks_before(Stream& s);
+
 struct Shape {
   dim3 grid;
   dim3 block;
   size_t shared_bytes = 0;  // dynamic
+  // Multiprocessors share their memory out between the L1 cache and blocks, as a kernel needs it, and change
+  // that when they are idle. With all of it for blocks, the next kernel's can start beside this one's.
+  bool takes_most_shared = false;
 };
 
 // launch() without the types.

@@ -227,6 +227,18 @@ size_t shared_bytes_of_worker(int n_rows) {
   });
 }
 
+// Shared memory of a block. Of one row alone, blocks start beside those of the kernel before, where there is
+// room. Many rows' are two for each multiprocessor, as their keys are shared out for: a third would leave few
+// for the last round.
+template <class Worker>
+size_t shared_bytes_of(Stream& stream, const Params& params) {
+  constexpr size_t kAlignment = 16;
+  const size_t least = sizeof(typename Worker::Shared);
+  if (params.n_tokens == 1 || Worker::kHeadDim < 128) return least;
+  const size_t third = gpu_of(stream).shared_bytes_per_block / 3;
+  return std::max(least, (third / kAlignment + 1) * kAlignment);
+}
+
 template <class Half, int kHeadDim>
 void launch_workers(Stream& stream, const Params& params, int64_t n_head_kv) {
   const dim3 grid(static_cast<unsigned>(blocks_of_tiles(params)),
@@ -237,8 +249,8 @@ void launch_workers(Stream& stream, const Params& params, int64_t n_head_kv) {
       launch(stream, decode_on_tensor_cores<Worker>,
              {.grid = grid,
               .block = dim3(Worker::kThreads),
-              .shared_bytes = sizeof(typename Worker::Shared),
-              .takes_most_shared = true},
+              .shared_bytes = shared_bytes_of<Worker>(stream, params),
+              .takes_most_shared = params.n_tokens == 1},
              params);
     });
   };

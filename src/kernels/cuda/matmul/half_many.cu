@@ -199,7 +199,8 @@ void launch_many(Stream& stream, const MatmulArgs& args, DType dtype, const Many
   launch(stream, multiply_many<Product, kGroups>,
          {.grid = dim3(1, static_cast<unsigned>(products.n_tiles), static_cast<unsigned>(split.n_blocks)),
           .block = dim3(T::kThreads),
-          .shared_bytes = T::kSharedBytes},
+          .shared_bytes = T::kSharedBytes,
+          .takes_most_shared = true},
          products, x, parts, split);
   launch_add_parts<typename T::OfTile>(stream, products, split, parts.n, 1);
 }

@@ -135,14 +135,15 @@ struct Launch {
   Shape shape;
 };
 
-// A block for each multiprocessor, or tile. The few blocks of a kernel before, which take their time
-// (attention behind few keys), keep theirs, where that is little to each of the others: if blocks had to wait
-// for these, the kernel behind this one could not start before.
+// A block for each multiprocessor, or tile. A kernel before may have few blocks that take their time
+// (attention behind few keys). They keep their multiprocessors to themselves, where that is little more for
+// the others: if blocks of this kernel had to wait for these, the one behind it could not start before.
 int blocks_for(Stream& stream, int n_tiles) {
-  constexpr int kFewBlocks = 8, kManyTiles = 6;
+  constexpr int kManyTiles = 6;  // of a multiprocessor
+  constexpr int kFewPart = 16;   // of the multiprocessors
   const int n = gpu_of(stream).n_multiprocessors;
   const int64_t n_before = blocks_before(stream);
-  const bool leaves_some = n_before <= kFewBlocks && n_tiles >= kManyTiles * n;
+  const bool leaves_some = n_before * kFewPart <= n && n_tiles >= kManyTiles * n;
   return std::min(n_tiles, leaves_some ? n - static_cast<int>(n_before) : n);
 }
 

@@ -42,8 +42,11 @@ inline float step_or_nan(float step, const float* x, int n) {
 // The first of n values that has the largest magnitude, with its sign; 0 when all are zero or NaN.
 inline float largest_magnitude(const float* x, int n) {
   float largest = 0;
+  float magnitude = 0;  // kept apart: from fabs(largest), clang 19 at -O2 makes code that returns others
   for (int i = 0; i < n; ++i) {
-    if (std::fabs(x[i]) > std::fabs(largest)) largest = x[i];
+    if (!(std::fabs(x[i]) > magnitude)) continue;
+    largest = x[i];
+    magnitude = std::fabs(x[i]);
   }
   return largest;
 }

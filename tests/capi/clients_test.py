@@ -25,7 +25,7 @@ class NativeClients(Folder):
                        env=os.environ | {"PKG_CONFIG_PATH": str(self.folder / "lib/pkgconfig")}).split()
             self.assertIn("-DELIZA_INFERENCE_ABI=3", told)
             flags = told
-        run(COMPILER, "-x", "c", "-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", self.folder / "program.c", "-x", "none",
+        run(COMPILER, "-x", "c", "-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", self.folder / "program.c",
             "-o", self.folder / "program", *flags, f"-Wl,-rpath,{self.folder}/lib")
         self.assertEqual(run(self.folder / "program", DEMO), f"heard: {QUESTION}\nanswer: {ANSWER}\nstreamed\n")
         done = subprocess.run([self.folder / "program", self.folder / "none"], capture_output=True, text=True, timeout=60)

@@ -183,9 +183,10 @@ void CpuStream::take_memory(std::span<const std::span<std::byte>> stretches) {
   step(kOnce, [&] {
     pool().run(std::ssize(stretches), [&](int64_t i, int) {
       const std::span<std::byte> bytes = stretches[static_cast<size_t>(i)];
-      // A write that changes nothing, whoever else may write there.
+      // A write that changes nothing, whoever else may write there. Of another atomic one, compilers may make
+      // a load.
       for (size_t at = 0; at < bytes.size(); at += kSmallestPage)
-        std::atomic_ref(reinterpret_cast<uint8_t&>(bytes[at])).fetch_or(0, std::memory_order_relaxed);
+        __atomic_fetch_or(reinterpret_cast<volatile uint8_t*>(&bytes[at]), uint8_t{0}, __ATOMIC_RELAXED);
     });
   });
 }

@@ -228,8 +228,8 @@ size_t shared_bytes_of_worker(int n_rows) {
 }
 
 // Shared memory of a block. Of one row alone, blocks start beside those of the kernel before, where there is
-// room. Many rows' are two for each multiprocessor, as their keys are shared out for: a third would leave few
-// for the last round.
+// room. Of many rows, a multiprocessor has two blocks, as their keys are shared out for: with three, the last
+// round has few.
 template <class Worker>
 size_t shared_bytes_of(Stream& stream, const Params& params) {
   constexpr size_t kAlignment = 16;
@@ -250,7 +250,7 @@ void launch_workers(Stream& stream, const Params& params, int64_t n_head_kv) {
              {.grid = grid,
               .block = dim3(Worker::kThreads),
               .shared_bytes = shared_bytes_of<Worker>(stream, params),
-              .takes_most_shared = params.n_tokens == 1},
+              .takes_most_shared = true},
              params);
     });
   };

@@ -467,12 +467,13 @@ void run_attention(Stream& stream, const AttentionArgs& args) {
 bool prepares(Stream& stream, const FusedAttentionArgs& args) {
   const AttentionArgs& attention = args.attention;
   const KvView& kv = attention.kv;
-  if (attention.q.ne[2] != 1 || attention.batch.first || kv.exact || kv.head_dim_k != kPreparedDim ||
-      args.write.style != RopeStyle::halves || 2 * args.write.angles.ne[0] != kPreparedDim)
+  if (attention.q.ne[2] != 1 || attention.batch.first || kv.exact || kv.main_pages ||
+      kv.head_dim_k != kPreparedDim || args.write.style != RopeStyle::halves ||
+      2 * args.write.angles.ne[0] != kPreparedDim)
     return false;
   const size_t shared_bytes = gpu_of(stream).shared_bytes_per_block;
   const int heads = tiling_of(attention, kDecodeHeads, 1).heads;
-  if (is_plain(attention)) return !kv.q_scale && decode_halves_serves(attention, heads, shared_bytes);
+  if (is_plain(attention)) return !kv.q_scale && decode_halves_prepares(attention, heads, shared_bytes);
   const auto is_rotated = [](const KvCoding& coding) { return coding.transform() == KvTransform::hadamard; };
   const CompressedTasks tasks(attention, nullptr);
   return !is_rotated(kv.k) && !is_rotated(kv.v) && joins(stream, tasks) &&

@@ -50,13 +50,12 @@ struct Team {
 
 // ---- Blocks of 32, by a warp, of which lane i has element i and, later, its code. ----
 
-// Levels that elements have with each of the steps that are tried: stored by elements, added up by steps,
+// Levels that elements have with some of the steps that are tried: stored by elements, added up by steps,
 // both in banks of their own.
 struct LevelRoom {
-  static constexpr int kMostCandidates = 15, kStride = 36;
-  float levels[kMostCandidates][kStride];
+  static constexpr int kCandidates = 8, kStride = 36;
+  float levels[kCandidates][kStride];
 };
-static_assert(LevelRoom::kMostCandidates >= kStepCandidates);
 
 __device__ inline void encode_q8_0(float x, std::byte* block, int lane) {
   const float d = __fdiv_rn(max_or_nan_of_warp(fabsf(x)), 127.0f);
@@ -130,23 +129,31 @@ struct Quotient {
 template <int n_candidates, class LevelOf>
 __device__ inline void sum_levels(LevelRoom& room, const float* x, int lane, const LevelOf& level_of,
                                   float& product, float& squares) {
-#pragma unroll 5  // code that is not there takes longer to come than to run
-  for (int candidate = 0; candidate < n_candidates; ++candidate)
-    room.levels[candidate][lane] = level_of(candidate);
-  __syncwarp();
-  const float(&own)[LevelRoom::kStride] = room.levels[min(lane, n_candidates - 1)];
+  constexpr int kAtOnce = LevelRoom::kCandidates;
+  const float(&own)[LevelRoom::kStride] = room.levels[lane % kAtOnce];
+  const float* const factors =
+      lane / kAtOnce % 2 == 0 ? x : own;  // one lane has the products, one the squares
   product = squares = 0;
+#pragma unroll 1  // code that is not there takes longer to come than to run
+  for (int first = 0; first < n_candidates; first += kAtOnce) {
 #pragma unroll 4
-  for (int i = 0; i < 32; i += 4) {
-    const float4 value = *reinterpret_cast<const float4*>(x + i);
-    const float4 level = *reinterpret_cast<const float4*>(own + i);
-    const auto add = [&](float value_of_one, float level_of_one) {
-      product = __fadd_rn(product, __fmul_rn(value_of_one, level_of_one));
-      squares = __fadd_rn(squares, __fmul_rn(level_of_one, level_of_one));
-    };
-    add(value.x, level.x), add(value.y, level.y), add(value.z, level.z), add(value.w, level.w);
+    for (int i = 0; i < min(kAtOnce, n_candidates - first); ++i) room.levels[i][lane] = level_of(first + i);
+    __syncwarp();
+    float sum = 0;
+#pragma unroll 4
+    for (int i = 0; i < 32; i += 4) {
+      const float4 factor = *reinterpret_cast<const float4*>(factors + i);
+      const float4 level = *reinterpret_cast<const float4*>(own + i);
+      sum = __fadd_rn(sum, __fmul_rn(factor.x, level.x));
+      sum = __fadd_rn(sum, __fmul_rn(factor.y, level.y));
+      sum = __fadd_rn(sum, __fmul_rn(factor.z, level.z));
+      sum = __fadd_rn(sum, __fmul_rn(factor.w, level.w));
+    }
+    __syncwarp();
+    const float of_x = __shfl_sync(kAllLanes, sum, lane % kAtOnce);
+    const float of_level = __shfl_sync(kAllLanes, sum, kAtOnce + lane % kAtOnce);
+    if (lane / kAtOnce == first / kAtOnce) product = of_x, squares = of_level;
   }
-  __syncwarp();
 }
 
 // `elements`: shared memory.

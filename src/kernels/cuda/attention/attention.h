@@ -153,6 +153,7 @@ void run_prefill_wide(Stream& stream, const Params& params, const AttentionArgs&
 bool decode_serves(const AttentionArgs& args);
 bool decode_halves_serves(const AttentionArgs& args, int n_rows,  // of a tile
                           size_t room);                           // bytes of shared memory of a block
+bool decode_halves_prepares(const AttentionArgs& args, int n_rows, size_t room);  // what it serves
 bool draft_halves_serves(const AttentionArgs& args, size_t room);
 bool prefill_serves(const AttentionArgs& args);
 // The same for keys and values that are unpacked on their way.

@@ -187,7 +187,8 @@ __device__ inline void prefetch_pages(const Params& p, const TokenRun& run, cons
 
 // A block's work: the rows of a tile against some segments of their keys, or all of them. A worker is what
 // the warps do with keys: it has its Shared memory with `quarters`, and sizes; made for a sequence and
-// started with rows of it, it leaves what they have of each segment.
+// started with rows of it, it leaves what they have of each segment. Where it prepares heads, there is one
+// token, and code that knows that: what is never run makes what is run come later, too.
 template <class Worker>
 __device__ void decode_tile(const Params& p, typename Worker::Shared& shared) {
   let_next_start();
@@ -197,13 +198,18 @@ __device__ void decode_tile(const Params& p, typename Worker::Shared& shared) {
   const int in_group = blockIdx.y % p.tiling.parts * p.tiling.heads;
   const int n_heads = min(p.tiling.heads, p.group - in_group);
   const int first = place.tile * p.tiling.tokens, end = min(p.n_tokens, first + p.tiling.tokens);
-  TokenRun run(p, first, end);  // sequences, positions and pages are not what kernels write
+  const auto run_from = [&](int token) {
+    if constexpr (Worker::kPrepares) return TokenRun::of_only_token(p);
+    return TokenRun(p, token, end);
+  };
+  if constexpr (Worker::kPrepares) __builtin_assume(!p.main_pages);
+  TokenRun run = run_from(first);  // sequences, positions and pages are not what kernels write
   const typename Worker::Norms norms(p);
   if (run.is_served) prefetch_pages(p, run, SegmentRange(p, run, place.split));
   // Of a row alone, the keys before it are those of earlier steps.
-  const bool starts_early = Worker::kStartsEarly && p.n_tokens == 1;
+  const bool starts_early = Worker::kStartsEarly && (Worker::kPrepares || p.n_tokens == 1);
   if (!starts_early) wait_for_previous();
-  for (;; run = TokenRun(p, run.last, end)) {
+  for (;; run = run_from(run.last)) {
     // A recorded step is replayed at any position up to its bound: later blocks may have nothing to do.
     const SegmentRange range(p, run, place.split);
     const bool has_work = run.is_served && range.first < range.last;
@@ -230,7 +236,7 @@ __device__ void decode_tile(const Params& p, typename Worker::Shared& shared) {
       so_far.store();
     }
     if (starts_early && !has_work) wait_for_previous();
-    if (run.last >= end) return;
+    if (Worker::kPrepares || run.last >= end) return;
     if (has_work) __syncthreads();
   }
 }

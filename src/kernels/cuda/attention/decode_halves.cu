@@ -18,6 +18,10 @@ bool decode_halves_serves(const AttentionArgs& args, int n_rows, size_t room) {
                                    : shared_bytes_of_worker<__half, 128>(n_rows)) <= room;
 }
 
+bool decode_halves_prepares(const AttentionArgs& args, int n_rows, size_t room) {
+  return args.kv.page_tokens % kStepKeys == 0 && decode_halves_serves(args, n_rows, room);
+}
+
 void run_decode_halves(Stream& stream, const Params& params, const AttentionArgs& args) {
   const bool is_f16 = args.kv.k.format == KvFormat::f16;
   if (args.kv.head_dim_k == 64) {

@@ -16,19 +16,24 @@ __device__ void decode_packed_tile(const Params& p, const PackedLayout& layout,
   const int in_group = blockIdx.y % p.tiling.parts * p.tiling.heads;
   const int n_heads = min(p.tiling.heads, p.group - in_group);
   const int first = place.tile * p.tiling.tokens, end = min(p.n_tokens, first + p.tiling.tokens);
-  TokenRun run(p, first, end);  // sequences and positions are not what kernels write
+  const auto run_from = [&](int token) {
+    if constexpr (Worker::kPrepares) return TokenRun::of_only_token(p);
+    return TokenRun(p, token, end);
+  };
+  if constexpr (Worker::kPrepares) __builtin_assume(!p.main_pages);
+  TokenRun run = run_from(first);  // sequences and positions are not what kernels write
   const typename Worker::Norms norms(p, head_kv);
   // Of a row alone, the keys before it are those of earlier steps.
-  const bool starts_early = p.n_tokens == 1 && !p.main_pages;
+  const bool starts_early = Worker::kPrepares || (p.n_tokens == 1 && !p.main_pages);
   auto* const bytes = reinterpret_cast<std::byte*>(&shared);
   const typename Worker::Tables tables(shared_address(bytes + layout.tables), p.k_format, p.v_format);
   const int stage_bytes = PackedLayout::stage_bytes(p.k_row_bytes, p.v_row_bytes);
-  const int warp = __shfl_sync(0xffffffff, threadIdx.x / 32, 0);  // so that the compiler knows it to be uniform
+  const int warp = __shfl_sync(0xffffffff, threadIdx.x / 32, 0);  // the compiler knows it to be uniform
   PackedRing ring(bytes + layout.ring + warp * layout.n_stages * stage_bytes, shared.barriers[warp],
                   layout.n_stages, stage_bytes);
   const typename Worker::Parts parts(bytes + layout.parts, layout.n_parts);
   bool is_filled = false;
-  for (;; run = TokenRun(p, run.last, end)) {
+  for (;; run = run_from(run.last)) {
     // A recorded step is replayed at any position up to its bound: later blocks may have nothing to do.
     const SegmentRange range(p, run, place.split);
     const bool has_work = run.is_served && range.first < range.last;
@@ -50,7 +55,6 @@ __device__ void decode_packed_tile(const Params& p, const PackedLayout& layout,
       worker.start(norms, rows, head_kv, has_last_keys);
       for (int segment = range.first; segment < range.last; ++segment) {
         worker.add_segment(segment);
-        if (Worker::kPrepares && has_last_keys && segment == range.first) __syncthreads();
         const int n_busy = worker.n_busy_warps(segment);
 #pragma unroll
         for (int round = 0; round < Worker::kRounds; ++round) {
@@ -80,7 +84,7 @@ __device__ void decode_packed_tile(const Params& p, const PackedLayout& layout,
         so_far[round].store();
       }
     }
-    if (run.last >= end) return;
+    if (Worker::kPrepares || run.last >= end) return;
   }
 }
 
@@ -96,6 +100,10 @@ __global__ void __launch_bounds__(32 * kPackedWarps, kResident<kRows>)
   extern __shared__ uint4 dynamic[];
   using Main = PackedWorker<kHeadDim, kRows, Formats, kPrepares>;
   using Exact = PackedWorker<kHeadDim, kRows, CodesOf<KvFormat::f16, KvFormat::f16>>;
+  if constexpr (kPrepares) {  // there are no exact ones
+    decode_packed_tile<Main>(main, main_layout, *reinterpret_cast<typename Main::Shared*>(dynamic));
+    return;
+  }
   const bool is_exact = blockIdx.z + 1 < gridDim.z;
   if (static_cast<int>(blockIdx.x) >= blocks_of_tiles(is_exact ? exact : main)) {
     let_next_start();
@@ -131,7 +139,8 @@ PackedLayout layout_of(const KvView& kv, size_t room) {
     const auto whole_pieces = [](int n) { return (n + kPieceBytes - 1) / kPieceBytes * kPieceBytes; };
     PackedLayout layout;
     layout.parts = whole_pieces(sizeof(typename Worker::Shared));
-    layout.queries = layout.parts + whole_pieces(n_parts * Worker::Parts::kPartBytes);
+    layout.queries =
+        layout.parts + whole_pieces(std::max(n_parts * Worker::Parts::kPartBytes, Worker::kEncodingBytes));
     layout.ring = layout.queries + std::max(Worker::kTiles * static_cast<int>(kv.head_dim_k) / 16 * kFragment,
                                             Worker::kPreparedBytes);
     layout.tables = layout.ring + n_stages * stage_bytes;

@@ -1,6 +1,6 @@
 // What norm_rope_write() does before attention, by the warps of a PackedWorker's block side by side: some
-// prepare the heads of a query; where the block has the newest key and value, the others encode these, for
-// the page and for who reads them in the same kernel.
+// prepare the heads of a query; where the block has the newest key and value, these encode the value then,
+// and the others the key, for the page and for who reads them in the same kernel.
 #pragma once
 
 #include "kernels/cuda/attention/codes.cuh"
@@ -24,7 +24,7 @@ constexpr bool has_preparation() {
   }
 }
 
-inline constexpr int kQueryWarpsOfPreparation = kPackedWarps / 2;  // the others encode
+inline constexpr int kQueryWarpsOfPreparation = kPackedWarps / 2;  // the others have the key
 
 // The newest key and value as they are stored, in shared memory.
 template <bool kExist>
@@ -33,8 +33,8 @@ struct NewestRows {
   alignas(16) std::byte side[2][kMostRowBytes];
 };
 
-// A warp has queries or a block of 32 elements of the newest key and value: what their heads are multiplied
-// with, and keys' shift, which no kernel writes.
+// A warp has a head of the query or the newest key: what its elements are multiplied with, and keys' shift,
+// which no kernel writes.
 template <int kHeadDim, bool kExist>
 struct HeadNorms {
   KeptNorm norm;
@@ -68,9 +68,12 @@ struct PreparedHeads {
   // Elements of the blocks of 32 lie in banks of their own.
   static constexpr int kQueryStride = kHeadDim + 4;
   static constexpr int kQueryBytes = kQueryStride * static_cast<int>(sizeof(float));
-  // What is needed to encode a key and a value.
-  static constexpr int kLevelFloats = kQueryWarps * static_cast<int>(sizeof(LevelRoom) / sizeof(float));
-  static constexpr int kRoomFloats = kLevelFloats + kHeadDim;
+  // What is needed to encode a key and a value: of each warp, elements and levels.
+  struct Room {
+    float elements[32];
+    LevelRoom levels;
+  };
+  static constexpr int kRoomBytes = kPackedWarps * static_cast<int>(sizeof(Room));
   using Norms = HeadNorms<kHeadDim, true>;
   using Newest = NewestRows<true>;
 
@@ -78,21 +81,23 @@ struct PreparedHeads {
   uint32_t queries;  // address of the queries in shared memory, a stride apart
   int n_keys, segment_keys;
 
-  // By the whole block, all of whose warps may have filled tables before: who has queries waits until the
-  // others have, and these, when they have encoded, until the queries are there.
+  // By the whole block, all of whose warps may have filled tables before. room: kRoomBytes, at a multiple
+  // of 16.
   __device__ void prepare(const Norms& norms, const BlockRows& rows, int head_kv, bool has_last_keys,
-                          float* room, Newest& newest) const {
-    if (warp() < rows.n_heads) prepare_query(norms, (rows.first_head + warp()) * kHeadDim);
-    if (!has_last_keys) {
-      __syncthreads();
-    } else if (warp() < kQueryWarps) {
-      pass(kReadyForEncoders, kPackedWarps);
-      wait_at(kReadyForQueryWarps, kPackedWarps);
-    } else {
-      pass(kReadyForQueryWarps, kPackedWarps);
-      encode_newest(norms, head_kv, room, newest);
-      wait_at(kReadyForEncoders, kPackedWarps);
+                          std::byte* room, Newest& newest) const {
+    const bool is_of_value = warp() < kQueryWarps;
+    const int block = warp() % kQueryWarps;  // of the newest key or value
+    const float value = has_last_keys ? p.preparation.v[head_kv * kHeadDim + 32 * block + lane()] : 0;
+    float key = 0;
+    if (is_of_value) {
+      if (warp() < rows.n_heads) prepare_query(norms, (rows.first_head + warp()) * kHeadDim);
+    } else if (has_last_keys) {
+      key = key_element(norms, head_kv, block);
     }
+    if (has_last_keys)
+      encode(is_of_value, is_of_value ? value : key, block, head_kv, reinterpret_cast<Room*>(room)[warp()],
+             newest);
+    __syncthreads();
   }
 
   __device__ float query_element(int row, int i) const {
@@ -102,7 +107,6 @@ struct PreparedHeads {
   // By the warp that has sixteen keys at `at`: the newest ones, in place of what was in the page.
   __device__ void put_newest(const Newest& newest, uint32_t at, int key, int k_row_bytes,
                              int v_row_bytes) const {
-    if (warp() < kQueryWarps) wait_at(kNewest, kQueryWarps + 1);
     const auto put = [&](uint32_t to, const std::byte* stored, int n_bytes) {
       for (int i = 4 * lane(); i < n_bytes; i += 4 * 32) {
         const uint32_t word = *reinterpret_cast<const uint32_t*>(stored + i);
@@ -115,17 +119,8 @@ struct PreparedHeads {
   }
 
  private:
-  // Barriers of some of the warps; 0 is that of all.
-  static constexpr int kReadyForQueryWarps = 1, kReadyForEncoders = 2, kNewest = 3;
-
   __device__ static int lane() { return threadIdx.x % 32; }
   __device__ static int warp() { return threadIdx.x / 32; }
-  __device__ static void wait_at(int barrier, int n_warps) {
-    asm volatile("bar.sync %0, %1;" ::"r"(barrier), "r"(32 * n_warps) : "memory");
-  }
-  __device__ static void pass(int barrier, int n_warps) {
-    asm volatile("bar.arrive %0, %1;" ::"r"(barrier), "r"(32 * n_warps) : "memory");
-  }
 
   __device__ void prepare_query(const Norms& norms, int first) const {
     const Preparation& of = p.preparation;
@@ -139,12 +134,9 @@ struct PreparedHeads {
     }
   }
 
-  // By the warps that have no query, a block of 32 elements each.
-  __device__ void encode_newest(const Norms& norms, int head_kv, float* room, Newest& newest) const {
-    static_assert(kHeadDim == 32 * kQueryWarps);
+  // This lane's element of a block of the newest key.
+  __device__ float key_element(const Norms& norms, int head_kv, int block) const {
     const Preparation& of = p.preparation;
-    const int block = warp() - kQueryWarps;
-    const float value = of.v[head_kv * kHeadDim + 32 * block + lane()];
     const KeptHead head(of.k + head_kv * kHeadDim, of.k_norm, norms.norm, of.angles, of.eps, lane());
     float key = 0;
 #pragma unroll
@@ -153,43 +145,33 @@ struct PreparedHeads {
           of.k_scale ? __fmul_rn(__fsub_rn(head.x[i], norms.shift[i]), norms.scale[i]) : head.x[i];
       if (i == block) key = x;
     }
-    LevelRoom& levels = reinterpret_cast<LevelRoom*>(room)[block];
-    float* const elements = room + kLevelFloats + 32 * block;
+    return key;
+  }
+
+  // A block of 32 elements of the newest key or value, by a warp.
+  __device__ void encode(bool is_value, float x, int block, int head_kv, Room& room, Newest& newest) const {
+    static_assert(kHeadDim == 32 * kQueryWarps && kPackedWarps == 2 * kQueryWarps);
+    const Preparation& of = p.preparation;
     const Walk walk(p, p.seq[0], head_kv);
-    const auto encode = [&](auto format, float x, bool is_searched, std::byte* stored, const std::byte* row) {
+    const std::byte* const row = is_value ? walk.v_row(p, n_keys - 1) : walk.k_row(p, n_keys - 1);
+    const bool is_searched = is_value ? of.is_v_searched : of.is_k_searched;
+    room.elements[lane()] = x;
+    __syncwarp();
+    const auto encode_as = [&](auto format) {
       constexpr int kBytes = Codes<decltype(format)::value, 16>::kBlockBytes;
-      std::byte* const to = stored + block * kBytes;
-      elements[lane()] = x;
-      __syncwarp();
-      encode_block_of_32<decltype(format)::value>(elements, is_searched, levels, to, lane());
+      std::byte* const to = newest.side[is_value] + block * kBytes;
+      encode_block_of_32<decltype(format)::value>(room.elements, is_searched, room.levels, to, lane());
       __syncwarp();
       auto* const in_page = reinterpret_cast<uint16_t*>(const_cast<std::byte*>(row) + block * kBytes);
       if (lane() < kBytes / 2) in_page[lane()] = reinterpret_cast<const uint16_t*>(to)[lane()];
     };
-    const int pos = n_keys - 1;
     if constexpr (Formats::kK == Formats::kV) {
-#pragma unroll 1  // code that is not there takes longer to come than to run
-      for (int side = 0; side < 2; ++side)
-        encode(std::integral_constant<KvFormat, Formats::kK>(), side == 0 ? key : value,
-               side == 0 ? of.is_k_searched : of.is_v_searched, newest.side[side],
-               side == 0 ? walk.k_row(p, pos) : walk.v_row(p, pos));
+      encode_as(std::integral_constant<KvFormat, Formats::kK>());
+    } else if (is_value) {
+      encode_as(std::integral_constant<KvFormat, Formats::kV>());
     } else {
-      encode(std::integral_constant<KvFormat, Formats::kK>(), key, of.is_k_searched, newest.side[0],
-             walk.k_row(p, pos));
-      encode(std::integral_constant<KvFormat, Formats::kV>(), value, of.is_v_searched, newest.side[1],
-             walk.v_row(p, pos));
+      encode_as(std::integral_constant<KvFormat, Formats::kK>());
     }
-    const int reader = warp_of_newest();
-    if (warp() == reader) {
-      wait_at(kNewest, kQueryWarps);
-    } else {
-      pass(kNewest, kQueryWarps + (reader < kQueryWarps ? 1 : 0));
-    }
-  }
-
-  // Who has the run with the newest key.
-  __device__ int warp_of_newest() const {
-    return (n_keys - 1) % segment_keys / kPackedKeys % kPackedWarps;
   }
 };
 

@@ -35,7 +35,9 @@ class PackedWorker {
   static constexpr bool kMayPrepare = has_preparation<kDim, kMostRows, Formats>();
   using Heads = PreparedHeads<kHeadDim, Formats>;
   using Norms = HeadNorms<kHeadDim, kPrepares>;
-  static constexpr int kPreparedBytes = kMayPrepare ? kRows * Heads::kQueryBytes : 0;  // in shared memory
+  // In shared memory: of queries, and where segments are left otherwise.
+  static constexpr int kPreparedBytes = kMayPrepare ? kRows * Heads::kQueryBytes : 0;
+  static constexpr int kEncodingBytes = kMayPrepare ? Heads::kRoomBytes : 0;
   using Parts = PackedParts<kRoundRows, kHeadDim>;
   struct Shared {
     int totals[kTiles * 8];     // of a row's projections, where these are integers
@@ -65,8 +67,7 @@ class PackedWorker {
   }
 
   // By the whole block. `has_last_keys`: of the sequence; with a Preparation, the newest key and value are
-  // written by who reads them. Until all warps are through with their first segment, room for segments is
-  // theirs who encode.
+  // written by who reads them.
   __device__ void start(const Norms& norms, const BlockRows& rows, int head_kv, bool has_last_keys) {
     for (; n_started_ < ring_.n_ahead(); ++n_started_) load_next();
     own_key_ = order().first(lane() / 4);
@@ -183,13 +184,13 @@ class PackedWorker {
     return {p_, queries_, n_keys_, segment_keys_};
   }
 
-  // By the whole block: queries, a warp for each head; beside them, where a block has the last keys, the
-  // newest key and value, a block of each by each warp. Who encodes sees the queries later.
+  // By the whole block: queries, a warp for each head; where a block has the last keys, the newest key and
+  // value, too, for which there is room where segments are left later.
   __device__ void prepare(const Norms& norms, const BlockRows& rows, int head_kv, bool has_last_keys) {
     static_assert(kRows <= Heads::kQueryWarps && kTiles == 1);
-    static_assert(Heads::kRoomFloats <= kLeastParts * kRoundRows * Parts::kStride);
     if (threadIdx.x < 8) shared_.visible[threadIdx.x] = rows.exists(threadIdx.x) ? n_keys_ : 0;
-    heads().prepare(norms, rows, head_kv, has_last_keys, parts_.out, shared_.newest);
+    heads().prepare(norms, rows, head_kv, has_last_keys, reinterpret_cast<std::byte*>(parts_.stats),
+                    shared_.newest);
     with_k([&](auto format) {
       const int row = lane() / 4;
       const bool exists = row < rows.n_heads;

@@ -169,7 +169,7 @@ class TensorWorker {
     ahead_.settle(keys_, last_segment_);
     if (ahead_.segment < last_segment_) {
       Keys& block = shared_.blocks[keys_.warp][stage];
-      if (p_.page_tokens % kStepKeys == 0) {
+      if (kPrepares || p_.page_tokens % kStepKeys == 0) {
         to_copy_.copy(p_, walk_, block, 0, ahead_.key, ahead_.end, ahead_.key == ahead_.first);
       } else {
         block.template load<32 * kGroups>(p_, walk_, ahead_.key, ahead_.end, thread_of_quarter());

@@ -91,7 +91,17 @@ struct TokenRun {
     }
   }
 
+  // Of a batch's only token, which is an answer's.
+  __device__ static TokenRun of_only_token(const Params& p) {
+    const int n_keys = keys_before(p, p.seq[0], p.pos[0] + 1);
+    return TokenRun(n_keys, attention::segment_keys(1, n_keys, p.many_rows, p.most_segments));
+  }
+
   __device__ int n_segments() const { return (n_keys + segment_keys - 1) / segment_keys; }
+
+ private:
+  __device__ TokenRun(int n_keys, int segment_keys)
+      : first(0), last(1), n_keys(n_keys), segment_keys(segment_keys), is_served(true) {}
 };
 
 // A block's tile, and which of n_splits shares of its segments it has. Later tokens see more keys: they are

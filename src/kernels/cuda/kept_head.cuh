@@ -16,19 +16,33 @@ struct KeptNorm {
   }
 };
 
-struct KeptHead {
-  float x[2 * kKeptPairs];  // elements lane, lane + 32, ...
+struct KeptAngles {
+  float cosine[kKeptPairs], sine[kKeptPairs];
 
-  __device__ KeptHead(const float* head, bool has_norm, const KeptNorm& norm, const float* cosines, float eps,
-                      int lane) {
-    float cosine[kKeptPairs], sine[kKeptPairs];
-#pragma unroll
-    for (int i = 0; i < 2 * kKeptPairs; ++i) x[i] = head[lane + 32 * i];
+  __device__ KeptAngles(const float* cosines, int lane) {
 #pragma unroll
     for (int i = 0; i < kKeptPairs; ++i) {
       cosine[i] = cosines[lane + 32 * i];
       sine[i] = cosines[kKeptDim / 2 + lane + 32 * i];
     }
+  }
+};
+
+struct KeptHead {
+  float x[2 * kKeptPairs];  // elements lane, lane + 32, ...
+
+  // As it is before it is normed and rotated.
+  __device__ KeptHead(const float* head, int lane) {
+#pragma unroll
+    for (int i = 0; i < 2 * kKeptPairs; ++i) x[i] = head[lane + 32 * i];
+  }
+  __device__ KeptHead(const float* head, bool has_norm, const KeptNorm& norm, const float* cosines, float eps,
+                      int lane)
+      : KeptHead(head, lane) {
+    norm_and_rotate(has_norm, norm, KeptAngles(cosines, lane), eps);
+  }
+
+  __device__ void norm_and_rotate(bool has_norm, const KeptNorm& norm, const KeptAngles& angles, float eps) {
     if (has_norm) {
       float sum = 0;
 #pragma unroll
@@ -40,8 +54,8 @@ struct KeptHead {
 #pragma unroll
     for (int i = 0; i < kKeptPairs; ++i) {
       const float a = x[i], b = x[i + kKeptPairs];
-      x[i] = a * cosine[i] - b * sine[i];
-      x[i + kKeptPairs] = a * sine[i] + b * cosine[i];
+      x[i] = a * angles.cosine[i] - b * angles.sine[i];
+      x[i + kKeptPairs] = a * angles.sine[i] + b * angles.cosine[i];
     }
   }
 

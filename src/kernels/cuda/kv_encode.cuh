@@ -3,6 +3,8 @@
 // a step that waits for one token's heads waits for the longest chain of operations.
 #pragma once
 
+#include <bit>
+
 #include "kernels/cuda/kv_formats.cuh"
 #include "kernels/cuda/kv_transform.cuh"
 #include "kernels/cuda/reduce.cuh"
@@ -124,20 +126,33 @@ struct Quotient {
   }
 };
 
-// Of the step that is tried as number `lane`: sums of x level and of level^2, in order. x is shared memory,
-// at a multiple of 16 bytes; level_of(candidate) is that of the lane's own element.
-template <int n_candidates, class LevelOf>
-__device__ inline void sum_levels(LevelRoom& room, const float* x, int lane, const LevelOf& level_of,
-                                  float& product, float& squares) {
+// Of the step that is tried as number `lane`: sums of x level and of level^2, in order. x [32] is shared
+// memory, at a multiple of 16 bytes; level_of(x / step_of(candidate)) is that of the lane's own element.
+template <int n_candidates, class StepOf, class LevelOf>
+__device__ inline void sum_levels(LevelRoom& room, const float* x, int lane, const StepOf& step_of,
+                                  const LevelOf& level_of, float& product, float& squares) {
   constexpr int kAtOnce = LevelRoom::kCandidates;
+  const Quotient of_own_step(step_of(lane));
+  const bool is_usual = Quotient::serves(x[lane]) && Quotient::serves(step_of(lane));
   const float(&own)[LevelRoom::kStride] = room.levels[lane % kAtOnce];
   const float* const factors =
       lane / kAtOnce % 2 == 0 ? x : own;  // one lane has the products, one the squares
   product = squares = 0;
 #pragma unroll 1  // code that is not there takes longer to come than to run
   for (int first = 0; first < n_candidates; first += kAtOnce) {
+    const int n = min(kAtOnce, n_candidates - first);
+    if (is_usual) {
 #pragma unroll 4
-    for (int i = 0; i < min(kAtOnce, n_candidates - first); ++i) room.levels[i][lane] = level_of(first + i);
+      for (int i = 0; i < n; ++i) {
+        Quotient quotient = of_own_step;
+        quotient.divisor = __shfl_sync(kAllLanes, of_own_step.divisor, first + i);
+        quotient.inverse = __shfl_sync(kAllLanes, of_own_step.inverse, first + i);
+        room.levels[i][lane] = level_of(quotient.of(x[lane]));
+      }
+    } else {
+#pragma unroll 1
+      for (int i = 0; i < n; ++i) room.levels[i][lane] = level_of(__fdiv_rn(x[lane], step_of(first + i)));
+    }
     __syncwarp();
     float sum = 0;
 #pragma unroll 4
@@ -173,9 +188,7 @@ __device__ inline void encode_q4_0(const float* elements, bool is_searched, Leve
       return nearest < -8 ? -8 : nearest > 7 ? 7 : nearest;
     };
     float product, squares;
-    sum_levels<kCandidates>(
-        room, elements, lane, [&](int candidate) { return level_of(__fdiv_rn(x, step_of(candidate))); },
-        product, squares);
+    sum_levels<kCandidates>(room, elements, lane, step_of, level_of, product, squares);
     const float gain = __fdiv_rn(__fmul_rn(product, product), squares);
     d = best_step_of_warp(lane < kCandidates && step_of(lane) != 0 && squares > 0, gain,
                           __fdiv_rn(product, squares), whole);
@@ -212,17 +225,38 @@ constexpr Table<n - 1> last_of_codes(const Table<n>& levels) {
   return table;
 }
 
+// Of codes below the middle, from there on: magnitudes of numbers below zero that are larger have the next
+// one.
+template <size_t n>
+constexpr Table<n / 2 - 1> last_below_zero(const Table<n - 1>& last) {
+  Table<n / 2 - 1> table{};
+  for (size_t i = 0; i + 1 < n / 2; ++i)
+    table.of[i] = std::bit_cast<float>(std::bit_cast<uint32_t>(-last.of[n / 2 - 2 - i]) - 1);
+  return table;
+}
+template <size_t n>
+constexpr bool is_symmetric(const Table<n>& levels) {
+  for (size_t i = 0; i < n; ++i) {
+    if (levels.of[i] != -levels.of[n - 1 - i]) return false;
+  }
+  return true;
+}
+
 template <int n>
 struct Codebook;
 template <>
 struct Codebook<8> {
   static constexpr Table<8> kLevels = kCodebook3;
   static constexpr Table<7> kLast = last_of_codes(kCodebook3);
+  static constexpr Table<3> kLastBelow = last_below_zero<8>(kLast);
+  static_assert(is_symmetric(kLevels));
 };
 template <>
 struct Codebook<16> {
   static constexpr Table<16> kLevels = kCodebook4;
   static constexpr Table<15> kLast = last_of_codes(kCodebook4);
+  static constexpr Table<7> kLastBelow = last_below_zero<16>(kLast);
+  static_assert(is_symmetric(kLevels));
 };
 
 // nearest_code() of quant/codebook.h.
@@ -239,23 +273,41 @@ __device__ inline int nearest_code_of(float v) {
   return v <= kLevels.of[0] || __fsub_rn(v, below) <= __fsub_rn(above, v) ? low : low + 1;
 }
 
-// The level of nearest_code().
+// The levels of nearest_code() for multiples of a number by what is not negative: half as many comparisons
+// find them, since those of both signs are the same. What lies between two of them may have the other one
+// there.
 template <int n>
-__device__ inline float nearest_level(float v) {
-  constexpr Table<n> kLevels = Codebook<n>::kLevels;
-  constexpr Table<n - 1> kLast = Codebook<n>::kLast;
-  float level = kLevels.of[0];
+class LevelsOfSign {
+  static constexpr int kHalf = n / 2;
+
+ public:
+  __device__ explicit LevelsOfSign(float x) {
+    constexpr Table<n - 1> kLast = Codebook<n>::kLast;
+    constexpr Table<kHalf - 1> kLastBelow = Codebook<n>::kLastBelow;
 #pragma unroll
-  for (int i = 0; i + 1 < n; ++i) level = v > kLast.of[i] ? kLevels.of[i + 1] : level;
-  return level;
-}
+    for (int i = 0; i + 1 < kHalf; ++i) last_[i] = x > 0 ? kLast.of[kHalf + i] : kLastBelow.of[i];
+  }
+  __device__ float nearest(float v) const {
+    constexpr Table<n> kLevels = Codebook<n>::kLevels;
+    constexpr float kLastOfLow = Codebook<n>::kLast.of[kHalf - 1];
+    const float magnitude = fabsf(v);
+    float level = kLevels.of[kHalf];
+#pragma unroll
+    for (int i = 0; i + 1 < kHalf; ++i) level = magnitude > last_[i] ? kLevels.of[kHalf + i + 1] : level;
+    return v > kLastOfLow ? level : -level;
+  }
+
+ private:
+  float last_[kHalf - 1];  // of the number's sign: larger magnitudes have the next level
+};
 
 // `elements`: shared memory, which is transformed.
 template <int n>
 __device__ inline void encode_tbq(float* elements, bool is_searched, LevelRoom& room, std::byte* block,
                                   int lane) {
-  const float y = signed_hadamard_32_of_warp(elements[lane], lane);
-  elements[lane] = y;
+  float own[] = {elements[lane]};
+  signed_hadamard_32_of_warp(own, lane);
+  const float y = elements[lane] = own[0];
   __syncwarp();
   const float squares = sum_in_order(32, [&](int i) { return __fmul_rn(elements[i], elements[i]); });
   float d = __fsqrt_rn(__fmul_rn(squares, 1.0f / 32));
@@ -264,19 +316,9 @@ __device__ inline void encode_tbq(float* elements, bool is_searched, LevelRoom& 
       return __fmul_rn(d, __fadd_rn(kLeastStep, __fmul_rn(kStepIncrement, static_cast<float>(candidate))));
     };
     float product, level_squares;
-    if (Quotient::serves(y) && Quotient::serves(d)) {
-      const Quotient own(step_of(lane));
-      const auto level_of = [&](int candidate) {
-        Quotient quotient = own;
-        quotient.divisor = __shfl_sync(kAllLanes, own.divisor, candidate);
-        quotient.inverse = __shfl_sync(kAllLanes, own.inverse, candidate);
-        return nearest_level<n>(quotient.of(y));
-      };
-      sum_levels<kStepCandidates>(room, elements, lane, level_of, product, level_squares);
-    } else {
-      const auto level_of = [&](int candidate) { return nearest_level<n>(__fdiv_rn(y, step_of(candidate))); };
-      sum_levels<kStepCandidates>(room, elements, lane, level_of, product, level_squares);
-    }
+    const LevelsOfSign<n> levels(y);
+    const auto level_of = [&](float v) { return levels.nearest(v); };
+    sum_levels<kStepCandidates>(room, elements, lane, step_of, level_of, product, level_squares);
     const float gain = __fdiv_rn(__fmul_rn(product, product), level_squares);
     d = best_step_of_warp(lane < kStepCandidates && step_of(lane) > 0 && product > 0, gain,
                           __fdiv_rn(product, level_squares), d);

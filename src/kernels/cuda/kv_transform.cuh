@@ -84,20 +84,30 @@ __device__ inline void from_stored_by_warp(KvTransform transform, float* x, int 
   }
 }
 
-// The two of KvTransform::signed_hadamard_32 where a lane has an element of a block.
-__device__ inline float hadamard_32_of_warp(float x, int lane) {
-#pragma unroll
+// The two of KvTransform::signed_hadamard_32 for n blocks, of which a lane has an element each.
+template <int n>
+__device__ inline void hadamard_32_of_warp(float (&x)[n], int lane) {
+#pragma unroll 1  // code that is not there takes longer to come than to run
   for (int len = 1; len < 32; len *= 2) {
-    const float other = __shfl_xor_sync(0xffffffff, x, len);
-    x = lane & len ? __fsub_rn(other, x) : __fadd_rn(x, other);
+#pragma unroll
+    for (float& own : x) {
+      const float other = __shfl_xor_sync(0xffffffff, own, len);
+      own = lane & len ? __fsub_rn(other, own) : __fadd_rn(own, other);
+    }
   }
-  return x;
 }
-__device__ inline float signed_hadamard_32_of_warp(float x, int lane) {
-  return __fmul_rn(hadamard_32_of_warp(__fmul_rn(x, kSignsOf32.of[lane]), lane), kInverseRoot32);
+template <int n>
+__device__ inline void signed_hadamard_32_of_warp(float (&x)[n], int lane) {
+  const float sign = kSignsOf32.of[lane];
+  for (float& own : x) own = __fmul_rn(own, sign);
+  hadamard_32_of_warp(x, lane);
+  for (float& own : x) own = __fmul_rn(own, kInverseRoot32);
 }
-__device__ inline float signed_hadamard_32_from_stored(float x, int lane) {
-  return __fmul_rn(hadamard_32_of_warp(x, lane), kInverseRoot32 * kSignsOf32.of[lane]);
+template <int n>
+__device__ inline void signed_hadamard_32_from_stored(float (&x)[n], int lane) {
+  const float factor = kInverseRoot32 * kSignsOf32.of[lane];
+  hadamard_32_of_warp(x, lane);
+  for (float& own : x) own = __fmul_rn(own, factor);
 }
 
 // stored [2 n] = M^T x [n], block by block; `matrix` is M [kSketchIn][kSketchOut].

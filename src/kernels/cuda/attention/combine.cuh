@@ -143,11 +143,12 @@ class RowsSoFar {
     const int64_t row = static_cast<int64_t>(token_) * p_->n_head + head_;
     const Fold fold(so_far_.largest, kLowest);
     const float weights = fold(so_far_.sum, 0.0f);
+    float values[kPieces];
 #pragma unroll
-    for (int i = 0; i < kPieces; ++i) {
-      float& value = so_far_.out[i].values[0];
-      value = finish(fold(from_stored(value), 0.0f), weights);
-    }
+    for (int i = 0; i < kPieces; ++i) values[i] = so_far_.out[i].values[0];
+    from_stored(values);
+#pragma unroll
+    for (int i = 0; i < kPieces; ++i) so_far_.out[i].values[0] = finish(fold(values[i], 0.0f), weights);
     store(p_->out + row * kHeadDim, so_far_.out);
   }
 

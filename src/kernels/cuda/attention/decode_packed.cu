@@ -48,7 +48,7 @@ __device__ void decode_packed_tile(const Params& p, const PackedLayout& layout,
       Worker worker(p, shared, layout, parts, tables, ring, head_kv, run, range);
       if (starts_early) {
         // Whoever prepares the newest key and value puts them where copies brought something else.
-        worker.start_before(Worker::kPrepares ? kAllKeys : p.pos[run.first]);
+        worker.start_before(Worker::kPrepares ? kAllKeys : p.pos[run.first], head_kv);
         wait_for_previous();
       }
       const bool has_last_keys = range.last == run.n_segments();
@@ -58,15 +58,14 @@ __device__ void decode_packed_tile(const Params& p, const PackedLayout& layout,
         const int n_busy = worker.n_busy_warps(segment);
 #pragma unroll
         for (int round = 0; round < Worker::kRounds; ++round) {
-          const auto take_turn = [&](int turn) {
+          so_far[round].start_segment();
+#pragma unroll 1  // code that is not there takes longer to come than to run
+          for (int turn = 0; turn * parts.n_parts < n_busy; ++turn) {
             worker.leave(round, turn);
             __syncthreads();
             so_far[round].gather(parts, 0, min(parts.n_parts, n_busy - turn * parts.n_parts));
             __syncthreads();
-          };
-          so_far[round].start_segment();
-          take_turn(0);
-          if (parts.n_parts < n_busy) take_turn(1);
+          }
           so_far[round].end_segment(segment);
         }
       }
@@ -74,9 +73,9 @@ __device__ void decode_packed_tile(const Params& p, const PackedLayout& layout,
       for (int round = 0; round < Worker::kRounds; ++round) {
         if constexpr (Worker::kPrepares) {
           if (p.preparation.is_joined) {
-            so_far[round].store_joined([&](float value) {
-              if (p.preparation.of_values == KvTransform::none) return value;
-              return signed_hadamard_32_from_stored(value, threadIdx.x % 32);
+            so_far[round].store_joined([&](auto& values) {
+              if (p.preparation.of_values == KvTransform::none) return;
+              signed_hadamard_32_from_stored(values, threadIdx.x % 32);
             });
             continue;
           }

@@ -52,6 +52,8 @@ struct PackedParts {
   __device__ float& element(int part, int row, int i) const {
     return out[(part * kRows + row) * kStride + i + i / 16];
   }
+  // From the first element of a unit of Codes to another one of it.
+  __device__ static constexpr int apart(int i) { return i + i / 16; }
   __device__ float2 stats_of(int, int part, int row) const { return stats[part * kRows + row]; }
   template <class Piece>
   __device__ Piece piece(int, int part, int row, int i) const {

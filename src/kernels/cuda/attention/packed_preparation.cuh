@@ -80,6 +80,12 @@ struct PreparedHeads {
   const Params& p;
   uint32_t queries;  // address of the queries in shared memory, a stride apart
   int n_keys, segment_keys;
+  std::byte* newest_row;  // in its page: of the value, for the warps that have queries, or of the key
+
+  __device__ static std::byte* find_newest_row(const Params& p, int head_kv) {
+    const Walk walk(p, p.seq[0], head_kv);
+    return const_cast<std::byte*>(warp() < kQueryWarps ? walk.v_row(p, p.pos[0]) : walk.k_row(p, p.pos[0]));
+  }
 
   // By the whole block, all of whose warps may have filled tables before. room: kRoomBytes, at a multiple
   // of 16.
@@ -88,20 +94,15 @@ struct PreparedHeads {
     const bool is_of_value = warp() < kQueryWarps;
     const int block = warp() % kQueryWarps;  // of the newest key or value
     const float value = has_last_keys ? p.preparation.v[head_kv * kHeadDim + 32 * block + lane()] : 0;
-    float key = 0;
-    if (is_of_value) {
-      if (warp() < rows.n_heads) prepare_query(norms, (rows.first_head + warp()) * kHeadDim);
-    } else if (has_last_keys) {
-      key = key_element(norms, head_kv, block);
-    }
+    const float key = prepare_head(norms, rows, head_kv, has_last_keys, block);
     if (has_last_keys)
-      encode(is_of_value, is_of_value ? value : key, block, head_kv, reinterpret_cast<Room*>(room)[warp()],
-             newest);
+      encode(is_of_value, is_of_value ? value : key, block, reinterpret_cast<Room*>(room)[warp()], newest);
     __syncthreads();
   }
 
-  __device__ float query_element(int row, int i) const {
-    return __uint_as_float(shared_word(queries + 4 * (row * kQueryStride + i + i / 32)));
+  // In shared memory; a block of 32 elements lies as a whole.
+  __device__ uint32_t query_address(int row, int i) const {
+    return queries + 4 * (row * kQueryStride + i + i / 32);
   }
 
   // By the warp that has sixteen keys at `at`: the newest ones, in place of what was in the page.
@@ -122,38 +123,36 @@ struct PreparedHeads {
   __device__ static int lane() { return threadIdx.x % 32; }
   __device__ static int warp() { return threadIdx.x / 32; }
 
-  __device__ void prepare_query(const Norms& norms, int first) const {
+  // A head of the query, or the newest key, of which this lane's element of a block is returned.
+  __device__ float prepare_head(const Norms& norms, const BlockRows& rows, int head_kv, bool has_last_keys,
+                                int block) const {
     const Preparation& of = p.preparation;
-    const KeptHead head(p.q + first, of.q_norm, norms.norm, of.angles, of.eps, lane());
-#pragma unroll
-    for (int i = 0; i < 2 * kKeptPairs; ++i) {
-      float x = of.q_scale ? __fmul_rn(head.x[i], norms.scale[i]) : head.x[i];
-      if (p.k_transform == KvTransform::signed_hadamard_32) x = signed_hadamard_32_of_warp(x, lane());
-      const uint32_t at = queries + 4 * (warp() * kQueryStride + 33 * i + lane());
-      asm volatile("st.shared.f32 [%0], %1;" ::"r"(at), "f"(x) : "memory");
-    }
-  }
-
-  // This lane's element of a block of the newest key.
-  __device__ float key_element(const Norms& norms, int head_kv, int block) const {
-    const Preparation& of = p.preparation;
-    const KeptHead head(of.k + head_kv * kHeadDim, of.k_norm, norms.norm, of.angles, of.eps, lane());
+    const bool is_query = warp() < kQueryWarps;
+    if (is_query ? warp() >= rows.n_heads : !has_last_keys) return 0;
+    KeptHead head(is_query ? p.q + (rows.first_head + warp()) * kHeadDim : of.k + head_kv * kHeadDim, lane());
+    head.norm_and_rotate(is_query ? of.q_norm : of.k_norm, norms.norm, KeptAngles(of.angles, lane()), of.eps);
+    const bool is_scaled = is_query ? of.q_scale : of.k_scale;
+    float(&x)[2 * kKeptPairs] = head.x;
     float key = 0;
 #pragma unroll
     for (int i = 0; i < 2 * kKeptPairs; ++i) {
-      const float x =
-          of.k_scale ? __fmul_rn(__fsub_rn(head.x[i], norms.shift[i]), norms.scale[i]) : head.x[i];
-      if (i == block) key = x;
+      if (is_scaled) x[i] = __fmul_rn(is_query ? x[i] : __fsub_rn(x[i], norms.shift[i]), norms.scale[i]);
+      if (i == block) key = x[i];
+    }
+    if (!is_query) return key;
+    if (p.k_transform == KvTransform::signed_hadamard_32) signed_hadamard_32_of_warp(x, lane());
+#pragma unroll
+    for (int i = 0; i < 2 * kKeptPairs; ++i) {
+      const uint32_t at = queries + 4 * (warp() * kQueryStride + 33 * i + lane());
+      asm volatile("st.shared.f32 [%0], %1;" ::"r"(at), "f"(x[i]) : "memory");
     }
     return key;
   }
 
   // A block of 32 elements of the newest key or value, by a warp.
-  __device__ void encode(bool is_value, float x, int block, int head_kv, Room& room, Newest& newest) const {
+  __device__ void encode(bool is_value, float x, int block, Room& room, Newest& newest) const {
     static_assert(kHeadDim == 32 * kQueryWarps && kPackedWarps == 2 * kQueryWarps);
     const Preparation& of = p.preparation;
-    const Walk walk(p, p.seq[0], head_kv);
-    const std::byte* const row = is_value ? walk.v_row(p, n_keys - 1) : walk.k_row(p, n_keys - 1);
     const bool is_searched = is_value ? of.is_v_searched : of.is_k_searched;
     room.elements[lane()] = x;
     __syncwarp();
@@ -162,7 +161,7 @@ struct PreparedHeads {
       std::byte* const to = newest.side[is_value] + block * kBytes;
       encode_block_of_32<decltype(format)::value>(room.elements, is_searched, room.levels, to, lane());
       __syncwarp();
-      auto* const in_page = reinterpret_cast<uint16_t*>(const_cast<std::byte*>(row) + block * kBytes);
+      auto* const in_page = reinterpret_cast<uint16_t*>(newest_row + block * kBytes);
       if (lane() < kBytes / 2) in_page[lane()] = reinterpret_cast<const uint16_t*>(to)[lane()];
     };
     if constexpr (Formats::kK == Formats::kV) {

@@ -62,8 +62,9 @@ class PackedWorker {
         queries_(shared_address(reinterpret_cast<std::byte*>(&shared) + layout.queries)) {}
 
   // Has those of the first n_keys on their way, as far as they come first.
-  __device__ void start_before(int n_keys) {
+  __device__ void start_before(int n_keys, int head_kv) {
     while (n_started_ < ring_.n_ahead() && cursor_.has_more_of(n_keys)) load_next(), ++n_started_;
+    if constexpr (kPrepares) newest_row_ = Heads::find_newest_row(p_, head_kv);
   }
 
   // By the whole block. `has_last_keys`: of the sequence; with a Preparation, the newest key and value are
@@ -181,7 +182,7 @@ class PackedWorker {
   // ---- Queries ----
 
   __device__ Heads heads() const {
-    return {p_, queries_, n_keys_, segment_keys_};
+    return {p_, queries_, n_keys_, segment_keys_, newest_row_};
   }
 
   // By the whole block: queries, a warp for each head; where a block has the last keys, the newest key and
@@ -194,13 +195,13 @@ class PackedWorker {
     with_k([&](auto format) {
       const int row = lane() / 4;
       const bool exists = row < rows.n_heads;
-      const auto element = [&](int i) {
-        const float x = heads().query_element(exists ? row : 0, i);
-        return exists ? x : 0.0f;
-      };
+      using K = Codes<decltype(format)::value, kKeyPairs<kHeadDim>>;
+      const uint32_t first = heads().query_address(exists ? row : 0, K::place(lane() % 4, 0, 0));
       const float factor = halve_query<decltype(format)::value>(
-          element,
-          [&](int step, uint32_t first, uint32_t second) { q_[step][0] = first, q_[step][1] = second; });
+          [&](int i) { return __uint_as_float(shared_word(first + 4 * i)); },
+          [&](int step, uint32_t two, uint32_t more) {
+            q_[step][0] = exists ? two : 0, q_[step][1] = exists ? more : 0;
+          });
 #pragma unroll
       for (int side = 0; side < 2; ++side)
         factors_[0][side] = __shfl_sync(0xffffffff, factor, 4 * (2 * (lane() % 4) + side));
@@ -244,8 +245,9 @@ class PackedWorker {
   // Of a row, by four lanes; null: zeros.
   template <KvFormat format>
   __device__ void store_queries(int tile, const float* q) {
+    const int first_place = Codes<format, kKeyPairs<kHeadDim>>::place(lane() % 4, 0, 0);
     const float factor = halve_query<format>(
-        [&](int i) { return q ? q[i] : 0.0f; },
+        [&](int i) { return q ? q[first_place + i] : 0.0f; },
         [&](int step, uint32_t first, uint32_t second) {
           asm volatile("st.shared.v2.u32 [%0], {%1, %2};" ::"r"(query_fragment<kSteps>(tile, step)),
                        "r"(first), "r"(second)
@@ -253,8 +255,9 @@ class PackedWorker {
         });
     if (lane() % 4 == 0) shared_.factors[tile * 8 + lane() / 4] = factor;
   }
-  // Leaves this lane's part of each step's fragment; returns what scores are to be multiplied with. A power
-  // of two brings the largest to 8..16, so that few digits are lost whatever queries are like.
+  // Of elements that are so far behind the first one of this lane's. Leaves its part of each step's fragment;
+  // returns what scores are to be multiplied with. A power of two brings the largest to 8..16, so that few
+  // digits are lost whatever queries are like.
   template <KvFormat format, class Element, class Leave>
   __device__ float halve_query(const Element& element, const Leave& leave) const {
     constexpr int kPairs = kKeyPairs<kHeadDim>;
@@ -264,7 +267,7 @@ class PackedWorker {
     for (int t = 0; t < kPairs; ++t) {
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
-        x[t][half] = element(Codes<format, kPairs>::place(lane() % 4, t, half));
+        x[t][half] = element(Codes<format, kPairs>::place(0, t, half));
         largest = fmaxf(largest, fabsf(x[t][half]));
       }
     }
@@ -600,11 +603,12 @@ class PackedWorker {
       if (row < 0 || row >= kRoundRows) continue;
       with_v([&](auto format) {
         using V = Codes<decltype(format)::value, kValuePairs<kHeadDim>>;
+        const int first = V::place(lane() / 4, 0, 0);
+        float* const rows[2] = {&parts_.element(part, row, first), &parts_.element(part, row + 1, first)};
 #pragma unroll
         for (int t = 0; t < kSteps; ++t) {
 #pragma unroll
-          for (int i = 0; i < 4; ++i)
-            parts_.element(part, row + i % 2, V::place(lane() / 4, t, i / 2)) = out_[tile][t][i];
+          for (int i = 0; i < 4; ++i) rows[i % 2][Parts::apart(V::place(0, t, i / 2))] = out_[tile][t][i];
         }
       });
       if (lane() >= 4) continue;
@@ -621,6 +625,7 @@ class PackedWorker {
   PackedRing& ring_;
   RunCursor cursor_;
   int n_started_ = 0;  // runs that are on their way before the first is waited for
+  std::byte* newest_row_ = nullptr;
   const int n_keys_, segment_keys_;
   const uint32_t queries_;
   int least_visible_;

@@ -185,6 +185,7 @@ Params params_of(Stream& stream, const Task& task, const Pass& pass) {
   const AttentionArgs& args = task.args;
   Params p = params_of(task);
   p.is_decode = takes_rows_alone(stream, args);
+  p.are_alone = p.is_decode || args.batch.most_rows == 1;
   p.many_rows = many_rows(args);
   p.most_segments = most_segments_of(args.kv.n_head_kv);
   p.least_rows = pass.least_rows;

@@ -118,6 +118,7 @@ struct Params {
   float2* stats;
   Tiling tiling;
   bool is_decode;                // every row counts as an answer's
+  bool are_alone;                // every row does, or is its sequence's only one in the batch
   int many_rows, most_segments;  // see segment_keys()
   int least_rows, most_rows;     // of a sequence whose tokens the kernel serves; it leaves others alone
   int n_splits;                  // blocks that share the segments of a row

@@ -217,9 +217,9 @@ __device__ inline void exchange_bytes(uint32_t (&x)[kWords], uint32_t (&y)[kWord
 
 // kPairs pairs of a row, those of number `unit` on of as many units as there are lanes for a row. `own_copy`:
 // see PairTables. Stored values are the pair times `step`, which is there twice; those
-// of a place in a row are the stored elements place(unit, t, half), which is place(unit, 0, 0) + place(0, t,
-// half), both in sixteens of elements that add up. kExchanges: exchange_halves() of the same part of two rows
-// leaves pairs of both rows' first elements in x, of their second ones in y.
+// of a place in a row are the stored elements place(unit, t, half). That is place(unit, 0, 0) + place(0, t,
+// half), of which nothing is carried from one sixteen of elements to the next. kExchanges: exchange_halves()
+// of the same part of two rows leaves pairs of both rows' first elements in x, of their second ones in y.
 template <KvFormat format, int kPairs>
 struct Codes;
 

@@ -188,8 +188,7 @@ __device__ inline void prefetch_pages(const Params& p, const TokenRun& run, cons
 
 // A block's work: the rows of a tile against some segments of their keys, or all of them. A worker is what
 // the warps do with keys: it has its Shared memory with `quarters`, and sizes; made for a sequence and
-// started with rows of it, it leaves what they have of each segment. Where it prepares heads, there is one
-// token, and code that knows that: what is never run makes what is run come later, too.
+// started with rows of it, it leaves what they have of each segment.
 template <class Worker>
 __device__ void decode_tile(const Params& p, typename Worker::Shared& shared) {
   let_next_start();
@@ -200,10 +199,10 @@ __device__ void decode_tile(const Params& p, typename Worker::Shared& shared) {
   const int n_heads = min(p.tiling.heads, p.group - in_group);
   const int first = place.tile * p.tiling.tokens, end = min(p.n_tokens, first + p.tiling.tokens);
   const auto run_from = [&](int token) {
-    if constexpr (Worker::kPrepares) return TokenRun::of_only_token(p);
+    if constexpr (Worker::kKnown != KnownRows::none) return TokenRun::of_token(p, token);
     return TokenRun(p, token, end);
   };
-  if constexpr (Worker::kPrepares) __builtin_assume(!p.main_pages);
+  if constexpr (Worker::kKnown != KnownRows::none) __builtin_assume(!p.main_pages);
   TokenRun run = run_from(first);  // sequences, positions and pages are not what kernels write
   const typename Worker::Norms norms(p);
   if (run.is_served) prefetch_pages(p, run, SegmentRange(p, run, place.split));
@@ -237,7 +236,7 @@ __device__ void decode_tile(const Params& p, typename Worker::Shared& shared) {
       so_far.store();
     }
     if (starts_early && !has_work) wait_for_previous();
-    if (Worker::kPrepares || run.last >= end) return;
+    if (Worker::kKnown != KnownRows::none || run.last >= end) return;
     if (has_work) __syncthreads();
   }
 }

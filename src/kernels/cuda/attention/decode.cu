@@ -144,6 +144,7 @@ class Worker {
         first_segment_(range.first) {}
 
   static constexpr bool kStartsEarly = false, kPrepares = false;
+  static constexpr KnownRows kKnown = KnownRows::none;
   struct Norms {
     __device__ explicit Norms(const Params& /*p*/) {}
   };

@@ -7,7 +7,7 @@ namespace parlance::cuda::attention {
 namespace {
 
 // decode_tile() for a PackedWorker.
-template <class Worker>
+template <class Worker, KnownRows kKnown>
 __device__ void decode_packed_tile(const Params& p, const PackedLayout& layout,
                                    typename Worker::Shared& shared) {
   let_next_start();
@@ -17,10 +17,10 @@ __device__ void decode_packed_tile(const Params& p, const PackedLayout& layout,
   const int n_heads = min(p.tiling.heads, p.group - in_group);
   const int first = place.tile * p.tiling.tokens, end = min(p.n_tokens, first + p.tiling.tokens);
   const auto run_from = [&](int token) {
-    if constexpr (Worker::kPrepares) return TokenRun::of_only_token(p);
+    if constexpr (kKnown != KnownRows::none) return TokenRun::of_token(p, token);
     return TokenRun(p, token, end);
   };
-  if constexpr (Worker::kPrepares) __builtin_assume(!p.main_pages);
+  if constexpr (kKnown != KnownRows::none) __builtin_assume(!p.main_pages);
   TokenRun run = run_from(first);  // sequences and positions are not what kernels write
   const typename Worker::Norms norms(p, head_kv);
   // Of a row alone, the keys before it are those of earlier steps.
@@ -83,7 +83,7 @@ __device__ void decode_packed_tile(const Params& p, const PackedLayout& layout,
         so_far[round].store();
       }
     }
-    if (Worker::kPrepares || run.last >= end) return;
+    if (kKnown != KnownRows::none || run.last >= end) return;
   }
 }
 
@@ -92,15 +92,16 @@ template <int kRows>
 constexpr int kResident = kRows <= 8 ? 2 : 1;
 
 // Blocks (…, 0) of two take exact pages, which are few, the others main ones.
-template <int kHeadDim, int kRows, class Formats, bool kPrepares>
+template <int kHeadDim, int kRows, class Formats, KnownRows kKnown>
 __global__ void __launch_bounds__(32 * kPackedWarps, kResident<kRows>)
     decode_packed(const __grid_constant__ Params main, const __grid_constant__ PackedLayout main_layout,
                   const __grid_constant__ Params exact, const __grid_constant__ PackedLayout exact_layout) {
   extern __shared__ uint4 dynamic[];
-  using Main = PackedWorker<kHeadDim, kRows, Formats, kPrepares>;
+  using Main = PackedWorker<kHeadDim, kRows, Formats, kKnown == KnownRows::prepared>;
   using Exact = PackedWorker<kHeadDim, kRows, CodesOf<KvFormat::f16, KvFormat::f16>>;
-  if constexpr (kPrepares) {  // there are no exact ones
-    decode_packed_tile<Main>(main, main_layout, *reinterpret_cast<typename Main::Shared*>(dynamic));
+  auto& of_main = *reinterpret_cast<typename Main::Shared*>(dynamic);
+  if constexpr (kKnown != KnownRows::none) {
+    decode_packed_tile<Main, kKnown>(main, main_layout, of_main);
     return;
   }
   const bool is_exact = blockIdx.z + 1 < gridDim.z;
@@ -108,9 +109,10 @@ __global__ void __launch_bounds__(32 * kPackedWarps, kResident<kRows>)
     let_next_start();
     wait_for_previous();
   } else if (is_exact) {
-    decode_packed_tile<Exact>(exact, exact_layout, *reinterpret_cast<typename Exact::Shared*>(dynamic));
+    decode_packed_tile<Exact, kKnown>(exact, exact_layout,
+                                      *reinterpret_cast<typename Exact::Shared*>(dynamic));
   } else {
-    decode_packed_tile<Main>(main, main_layout, *reinterpret_cast<typename Main::Shared*>(dynamic));
+    decode_packed_tile<Main, kKnown>(main, main_layout, of_main);
   }
 }
 
@@ -211,9 +213,13 @@ void launch_packed(Stream& stream, const Params& main, const KvView& kv, const P
       const PackedLayout exact_layout = exact ? layout_of<kHeadDim, kRows, Halves>(*exact_kv, room) : layout;
       const auto kernel = [&] {
         if constexpr (has_preparation<kHeadDim, kRows, Formats>()) {
-          if (main.preparation.k) return decode_packed<kHeadDim, kRows, Formats, true>;
+          if (main.preparation.k) return decode_packed<kHeadDim, kRows, Formats, KnownRows::prepared>;
         }
-        return decode_packed<kHeadDim, kRows, Formats, false>;
+        if constexpr (kRows <= kDecodeHeads) {
+          const bool are_known = main.are_alone && main.tiling.tokens == 1 && !exact && !main.main_pages;
+          if (are_known) return decode_packed<kHeadDim, kRows, Formats, KnownRows::alone>;
+        }
+        return decode_packed<kHeadDim, kRows, Formats, KnownRows::none>;
       }();
       launch(stream, kernel,
              {.grid = grid,

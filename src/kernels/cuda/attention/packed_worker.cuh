@@ -255,8 +255,8 @@ class PackedWorker {
         });
     if (lane() % 4 == 0) shared_.factors[tile * 8 + lane() / 4] = factor;
   }
-  // Of elements that are so far behind the first one of this lane's. Leaves its part of each step's fragment;
-  // returns what scores are to be multiplied with. A power of two brings the largest to 8..16, so that few
+  // element(i): i behind the first one of this lane's. Leaves its part of each step's fragment; returns what
+  // scores are to be multiplied with. A power of two brings the largest to 8..16, so that few
   // digits are lost whatever queries are like.
   template <KvFormat format, class Element, class Leave>
   __device__ float halve_query(const Element& element, const Leave& leave) const {
@@ -624,8 +624,8 @@ class PackedWorker {
   const Tables& tables_;
   PackedRing& ring_;
   RunCursor cursor_;
-  int n_started_ = 0;  // runs that are on their way before the first is waited for
-  std::byte* newest_row_ = nullptr;
+  int n_started_ = 0;                // runs that are on their way before the first is waited for
+  std::byte* newest_row_ = nullptr;  // see PreparedHeads
   const int n_keys_, segment_keys_;
   const uint32_t queries_;
   int least_visible_;

@@ -32,9 +32,8 @@ struct Cursor {
   }
 };
 
-// A warp takes up to eight rows; of 32, two warps have sixteen each and share the keys of a quarter. May have
-// code for a Preparation.
-template <class Half, int kDim, int kMostRows, bool kHasPreparation = false>
+// A warp takes up to eight rows; of 32, two warps have sixteen each and share the keys of a quarter.
+template <class Half, int kDim, int kMostRows, KnownRows kKnownRows = KnownRows::none>
 class TensorWorker {
   static constexpr bool kHasFew = kMostRows <= 8;
   static constexpr int kGroups = kHasFew ? 1 : 2;
@@ -49,7 +48,8 @@ class TensorWorker {
   using Rows = std::conditional_t<kHasFew, HeadRows<Half, kHeadDim>, WarpRows<Half, kHeadDim, kStepKeys>>;
 
  public:
-  static constexpr bool kPrepares = kHasPreparation;
+  static constexpr KnownRows kKnown = kKnownRows;
+  static constexpr bool kPrepares = kKnown == KnownRows::prepared;
 
   struct Shared {
     Keys blocks[kDecodeWarps][kStages];
@@ -169,7 +169,7 @@ class TensorWorker {
     ahead_.settle(keys_, last_segment_);
     if (ahead_.segment < last_segment_) {
       Keys& block = shared_.blocks[keys_.warp][stage];
-      if (kPrepares || p_.page_tokens % kStepKeys == 0) {
+      if (kKnown != KnownRows::none || p_.page_tokens % kStepKeys == 0) {
         to_copy_.copy(p_, walk_, block, 0, ahead_.key, ahead_.end, ahead_.key == ahead_.first);
       } else {
         block.template load<32 * kGroups>(p_, walk_, ahead_.key, ahead_.end, thread_of_quarter());
@@ -215,15 +215,19 @@ auto with_rows(int n_rows, const Visit& visit) {
   return visit(std::integral_constant<int, kDraftRows>());
 }
 
-// The worker for so many rows of a block; only those of one token have code for a Preparation.
-template <class Half, int kHeadDim, int kRows, bool kHasPreparation>
-using WorkerFor =
-    TensorWorker<Half, kHeadDim, kRows, kHasPreparation && kHeadDim == kPreparedDim && kRows <= kDecodeHeads>;
+// The worker for so many rows of a block: of those of one token something may be known.
+template <int kHeadDim, int kRows, KnownRows kKnown>
+constexpr KnownRows known_rows() {
+  if (kRows > kDecodeHeads) return KnownRows::none;
+  return kKnown == KnownRows::prepared && kHeadDim != kPreparedDim ? KnownRows::alone : kKnown;
+}
+template <class Half, int kHeadDim, int kRows, KnownRows kKnown>
+using WorkerFor = TensorWorker<Half, kHeadDim, kRows, known_rows<kHeadDim, kRows, kKnown>()>;
 
 template <class Half, int kHeadDim>
 size_t shared_bytes_of_worker(int n_rows) {
   return with_rows(n_rows, [](auto rows) {
-    return sizeof(typename WorkerFor<Half, kHeadDim, decltype(rows)::value, true>::Shared);
+    return sizeof(typename WorkerFor<Half, kHeadDim, decltype(rows)::value, KnownRows::prepared>::Shared);
   });
 }
 
@@ -243,9 +247,9 @@ template <class Half, int kHeadDim>
 void launch_workers(Stream& stream, const Params& params, int64_t n_head_kv) {
   const dim3 grid(static_cast<unsigned>(blocks_of_tiles(params)),
                   static_cast<unsigned>(n_head_kv * params.tiling.parts));
-  const auto launch_with = [&](auto has_preparation) {
+  const auto launch_with = [&]<KnownRows kKnown>() {
     with_rows(params.tiling.heads * params.tiling.tokens, [&](auto rows) {
-      using Worker = WorkerFor<Half, kHeadDim, decltype(rows)::value, decltype(has_preparation)::value>;
+      using Worker = WorkerFor<Half, kHeadDim, decltype(rows)::value, kKnown>;
       launch(stream, decode_on_tensor_cores<Worker>,
              {.grid = grid,
               .block = dim3(Worker::kThreads),
@@ -254,10 +258,14 @@ void launch_workers(Stream& stream, const Params& params, int64_t n_head_kv) {
              params);
     });
   };
+  const bool are_known = params.are_alone && params.tiling.tokens == 1 && !params.main_pages &&
+                         params.page_tokens % kStepKeys == 0;
   if (params.preparation.k) {
-    launch_with(std::true_type());
+    launch_with.template operator()<KnownRows::prepared>();
+  } else if (are_known) {
+    launch_with.template operator()<KnownRows::alone>();
   } else {
-    launch_with(std::false_type());
+    launch_with.template operator()<KnownRows::none>();
   }
 }
 

@@ -67,6 +67,12 @@ __device__ inline int rows_of_sequence(const Params& p, int token) {
   return p.is_decode ? 1 : 1 + tokens_beside(p, token, -1) + tokens_beside(p, token, 1);
 }
 
+// What a kernel for answers may take for granted of the rows that it is given. What is never run makes what
+// is run come later, so there is no code for others: for rows that are alone (see Params), for the only token
+// of a batch, whose heads the kernel prepares (see Preparation). Keys are in pages of one kind then, of whole
+// steps (see keys_ahead.cuh).
+enum class KnownRows { none, alone, prepared };
+
 // Consecutive tokens of one sequence whose keys are cut alike, with the rows that they make. Asked by whole
 // warps.
 struct TokenRun {
@@ -91,17 +97,17 @@ struct TokenRun {
     }
   }
 
-  // Of a batch's only token, which is an answer's.
-  __device__ static TokenRun of_only_token(const Params& p) {
-    const int n_keys = keys_before(p, p.seq[0], p.pos[0] + 1);
-    return TokenRun(n_keys, attention::segment_keys(1, n_keys, p.many_rows, p.most_segments));
+  // Of one token, where rows are alone.
+  __device__ static TokenRun of_token(const Params& p, int token) {
+    const int n_keys = keys_before(p, p.seq[token], p.pos[token] + 1);
+    return TokenRun(token, n_keys, attention::segment_keys(1, n_keys, p.many_rows, p.most_segments));
   }
 
   __device__ int n_segments() const { return (n_keys + segment_keys - 1) / segment_keys; }
 
  private:
-  __device__ TokenRun(int n_keys, int segment_keys)
-      : first(0), last(1), n_keys(n_keys), segment_keys(segment_keys), is_served(true) {}
+  __device__ TokenRun(int token, int n_keys, int segment_keys)
+      : first(token), last(token + 1), n_keys(n_keys), segment_keys(segment_keys), is_served(true) {}
 };
 
 // A block's tile, and which of n_splits shares of its segments it has. Later tokens see more keys: they are

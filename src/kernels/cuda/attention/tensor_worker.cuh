@@ -231,15 +231,16 @@ size_t shared_bytes_of_worker(int n_rows) {
   });
 }
 
-// Shared memory of a block. Of one row alone, blocks start beside those of the kernel before, where there is
-// room. Of many rows, a multiprocessor has two blocks, as their keys are shared out for: with three, the last
-// round has few.
+// Shared memory of a block. Few of one row start beside those of the kernel before, where there is room.
+// Others are two for each multiprocessor, as keys are shared out for: if three fitted, some would have one.
 template <class Worker>
-size_t shared_bytes_of(Stream& stream, const Params& params) {
+size_t shared_bytes_of(Stream& stream, const Params& params, int64_t n_blocks) {
   constexpr size_t kAlignment = 16;
+  const Gpu& gpu = gpu_of(stream);
   const size_t least = sizeof(typename Worker::Shared);
-  if (params.n_tokens == 1 || Worker::kHeadDim < 128) return least;
-  const size_t third = gpu_of(stream).shared_bytes_per_block / 3;
+  const bool are_few = params.n_tokens == 1 && n_blocks <= gpu.n_multiprocessors;
+  if (are_few || Worker::kHeadDim < 128) return least;
+  const size_t third = gpu.shared_bytes_per_block / 3;
   return std::max(least, (third / kAlignment + 1) * kAlignment);
 }
 
@@ -253,7 +254,7 @@ void launch_workers(Stream& stream, const Params& params, int64_t n_head_kv) {
       launch(stream, decode_on_tensor_cores<Worker>,
              {.grid = grid,
               .block = dim3(Worker::kThreads),
-              .shared_bytes = shared_bytes_of<Worker>(stream, params),
+              .shared_bytes = shared_bytes_of<Worker>(stream, params, int64_t{grid.x} * grid.y),
               .takes_most_shared = true},
              params);
     });

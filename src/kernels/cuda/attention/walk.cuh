@@ -67,10 +67,9 @@ __device__ inline int rows_of_sequence(const Params& p, int token) {
   return p.is_decode ? 1 : 1 + tokens_beside(p, token, -1) + tokens_beside(p, token, 1);
 }
 
-// What a kernel for answers may take for granted of the rows that it is given. What is never run makes what
-// is run come later, so there is no code for others: for rows that are alone (see Params), for the only token
-// of a batch, whose heads the kernel prepares (see Preparation). Keys are in pages of one kind then, of whole
-// steps (see keys_ahead.cuh).
+// What a kernel for answers may take for granted: nothing; that rows are alone (see Params); that there is
+// one token, whose heads it prepares (see Preparation). Keys are then in pages of one kind, of whole steps
+// (see keys_ahead.cuh). It has no code for others, since what is never run makes what is run come later.
 enum class KnownRows { none, alone, prepared };
 
 // Consecutive tokens of one sequence whose keys are cut alike, with the rows that they make. Asked by whole

@@ -79,14 +79,9 @@ TEST_P(VulkanGemm, EveryRemainderOfATile) {
   }
 }
 
-// With an odd number of runs, and rows of floats that end anywhere. A driver on the CPU compiles a GPU's
-// tiles for seconds, so it does for one type of each kind of runs: with and without minimums, with steps of
-// halves, with tables.
+// With an odd number of runs, and rows of floats that end anywhere.
 TEST_P(VulkanGemm, EveryType) {
-  const bool is_slow = tested_ == gpu_ && is_software_vulkan(tested_->name());
-  for (const WeightType& type :
-       is_slow ? some_types({DType::q4_0, DType::q5_1, DType::q3_k, DType::q4_k, DType::iq4_xs})
-               : quantised_types()) {
+  for (const WeightType& type : quantised_types()) {
     expect_same(type, 3 * traits(type.dtype).block_elements, 67, 75);
     if (HasFatalFailure()) return;
   }

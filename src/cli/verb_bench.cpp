@@ -91,8 +91,8 @@ double n_computed(const BenchTest& test) {
 Result<BenchResult> run(Session& session, const BenchTest& test, int64_t n_batch, int n_repetitions,
                         const Work& work) {
   if (test.kind == BenchTest::Kind::verify) return run_verification(session, test, n_repetitions, work);
-  return test.n_sequences > 1 || test.sampling ? run_many_answers(session, test, n_repetitions, work)
-                                               : run_bench(session, test, n_batch, n_repetitions, work);
+  return test.kind == BenchTest::Kind::decode ? run_answers(session, test, n_repetitions, work)
+                                              : run_prefill(session, test, n_batch, n_repetitions, work);
 }
 
 int64_t longest(const std::vector<BenchTest>& tests) {

@@ -178,6 +178,8 @@ Result<void> Context::allocate() {
       cache->set_pages(options_.n_seq, {&filler, 1}, n_sink, n_sink);
   }
   PARLANCE_CHECK(open_draft_context());
+  goes_ahead_ = parts_.size() == 1 && recurrent_bytes() == 0 && most_drafted(options_) == 0 &&
+                options_.goes_ahead.value_or(parts_.front()->stream().keeps_recordings());
   scheduler_ = std::make_unique<Scheduler>(*this);
   for (int seq = options_.n_seq - 1; seq >= 0; --seq) free_sequences_.push_back(seq);
   for (int i = n_branch_rows(options_); i > 0; --i) free_branches_.push_back(options_.n_seq + i);

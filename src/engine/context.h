@@ -47,6 +47,9 @@ struct SessionOptions {
       -1;  // most nodes of a tree of drafted tokens; 0: drafts are chains, -1: as many as there may be
   int64_t n_layers_at_once =
       0;  // for tests: layers of a prompt between two steps of answers; 0: as there is time
+  // Whether a step of answers is queued before it is known what the one before it yields: by what their
+  // samplers will likely draw. None: where devices keep recordings of steps, and else wait for the host.
+  std::optional<bool> goes_ahead = {};
   // Prompts go into batches as if nobody else were there, so that their numbers depend on nobody: they wait
   // for a step rather than have a part of it.
   bool batches_as_alone = false;
@@ -96,6 +99,8 @@ class Context {
   Scheduler& scheduler() { return *scheduler_; }
   // Whether pieces of prompts may pause between layers.
   bool can_pause() const { return parts_.front()->can_pause(); }
+  // Of a model on one device whose memory can be gone back from, and nobody drafts for.
+  bool goes_ahead() const { return goes_ahead_; }
   size_t state_bytes() const;  // of the recurrent layers of one sequence; 0 when there are none
   // Of the recurrent layers of all sequences, and of what is kept to take drafted tokens back.
   size_t recurrent_bytes() const;
@@ -141,6 +146,7 @@ class Context {
   KvLayout layout_;
   PageCounts n_pages_;
   int64_t n_kept_inputs_ = 0;
+  bool goes_ahead_ = false;
   std::vector<std::unique_ptr<PartRunner>> parts_;
   std::unique_ptr<PagePools> pools_;
   std::unique_ptr<PrefixTree> tree_;

@@ -106,6 +106,7 @@ DraftPart::Shape DraftPart::shape_of(const Stream& stream, const HostBlocks& blo
 
 // The slots of the shape that the blocks do not fill are of a sequence that nobody reads, from its start on.
 void DraftPart::upload(Stream& stream, const HostBlocks& blocks, const Shape& shape) {
+  inputs_.set_length(shape.n_slots);
   const auto host = [this](SlotInput which) { return inputs_.host(which).begin(); };
   std::ranges::copy(blocks.token, host(kSlotToken));
   std::ranges::copy(blocks.seq, host(kSlotSeq));

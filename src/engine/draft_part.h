@@ -1,5 +1,5 @@
-// What a block drafter needs on the device of its model's last layers: keys and values in the same pages as the model's,
-// and the inputs of its passes.
+// What a block drafter needs on the device of its model's last layers: keys and values in the same pages as
+// the model's, and the inputs of its passes.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,8 @@
 #include "engine/part_runner.h"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <numeric>
 
 #include "base/checked.h"
@@ -13,8 +15,18 @@ namespace parlance {
 
 namespace {
 
-// In units of n_batch values; a token has four rotary positions.
-enum Input { kToken, kSeq, kPos, kStateFrom, kStateTo, kOutputRow, kRopePos, kInputCount = kRopePos + 4 };
+// The lists of a batch; a token has four rotary positions.
+enum Input {
+  kToken,
+  kSeq,
+  kPos,
+  kStateFrom,
+  kStateTo,
+  kOutputRow,
+  kRopePos,
+  kDraw = kRopePos + 4,
+  kInputCount = kDraw + kDrawWords
+};
 
 // f32 [n, n_rows] in a buffer of its own.
 Result<std::unique_ptr<Buffer>> allocate_rows(Device& device, int64_t n, int64_t n_rows, Tensor& rows) {
@@ -178,6 +190,7 @@ Wants PartRunner::wants_of(const Shape& shape) const {
 
 // The rows of the shape that the batch does not fill are of a sequence that nobody reads, from its start on.
 Batch PartRunner::upload(const HostBatch& batch, const Shape& shape) {
+  inputs_.set_length(shape.n_tokens);
   const int64_t n = batch.n_tokens(), n_embd = model_.hyper_parameters().n_embd;
   const auto host = [this](Input which) { return inputs_.host(which).begin(); };
   std::ranges::copy(batch.token, host(kToken));
@@ -203,6 +216,11 @@ Batch PartRunner::upload(const HostBatch& batch, const Shape& shape) {
     }
   }
 
+  for (size_t i = 0; i < batch.draws.size(); ++i) {
+    const auto words = std::bit_cast<std::array<int32_t, kDrawWords>>(batch.draws[i]);
+    for (size_t word = 0; word < words.size(); ++word)
+      inputs_.host(kDraw + static_cast<int>(word))[i] = words[word];
+  }
   inputs_.upload(*stream_);
   if (shape.n_copies > 0) {
     std::ranges::fill(copies_.host(0), 0);
@@ -256,6 +274,22 @@ Tensor PartRunner::step(const HostBatch& host, const Before& before, const Layer
   if (layers.first_layer > 0) stream_->upload(batch.h.rows(0, host.n_tokens()), std::as_bytes(before.h));
   if (!before.features.empty())
     stream_->upload(features_.rows(0, host.n_tokens()), std::as_bytes(before.features));
+  return run(host, shape, batch, layers);
+}
+
+Tensor PartRunner::step_behind(const HostBatch& host, const Tensor& told) {
+  const Shape shape = shape_of(host);
+  const Batch batch = upload(host, shape);
+  const int64_t n = host.n_tokens(), n_lists = align_up(shape.n_tokens, InputLists::kAlignment);
+  const Tensor tokens = inputs_.on_device(kToken, n);
+  draw_tokens(*stream_, told, inputs_.on_device(kDraw, n_lists * kDrawWords).reshaped(n_lists, kDrawWords),
+              tokens);
+  stream_->begin_download(told, tokens);
+  return run(host, shape, batch, layers());
+}
+
+Tensor PartRunner::run(const HostBatch& host, const Shape& shape, const Batch& batch,
+                       const LayerRange& layers) {
   const SequenceMemory memory = this->memory();
   if (stream_->cancelled()) return {};
   const KvLayers* const draft = draft_layers();

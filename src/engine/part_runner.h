@@ -16,6 +16,7 @@
 #include "engine/text_model.h"
 #include "kv/cache.h"
 #include "kv/recurrent_state.h"
+#include "sampling/token_draw.h"
 
 namespace parlance {
 
@@ -37,6 +38,7 @@ struct HostBatch {
   std::vector<int32_t> state_from, state_to;  // likewise, see Recurrence
   std::vector<int32_t> output_row;            // whose outputs are wanted
   std::vector<int32_t> copies;                // see KvCopyArgs
+  std::vector<TokenDraw> draws;               // of each row, where step_behind() finds its token
   Wanted wanted = Wanted::logits;             // of these
   std::vector<Rows> embedded;
   int64_t n_kv_bound = 0;  // no position reaches it
@@ -83,6 +85,11 @@ class PartRunner {
   Tensor step(const HostBatch& batch, const Before& before, const LayerRange& layers);
   // The same for all layers of the part.
   Tensor step(const HostBatch& batch, const Before& before) { return step(batch, before, layers()); }
+  // Of a whole model: a step whose rows are the outputs of the last one, in their order and one position
+  // further each, before anybody has read them. Their tokens are those that the batch's draws take of what
+  // was `told` of these: the largest logit's tokens, or the highest logits. Begins a download of what was
+  // told, and of the tokens.
+  Tensor step_behind(const HostBatch& batch, const Tensor& told);
   // Behind the model's last layer, all logits [n_logits, n_outputs] of the last step, on the device; absent
   // where none were computed.
   const Tensor& logits() const { return logits_; }
@@ -127,6 +134,7 @@ class PartRunner {
     Tensor logits;  // all of them, where there are any
   };
   StepOutputs result_of(const Outputs& outputs, const Shape& shape);
+  Tensor run(const HostBatch& host, const Shape& shape, const Batch& batch, const LayerRange& layers);
   const KvLayers* draft_layers() { return draft_ ? &draft_->layers(*stream_) : nullptr; }
   Outputs forward(const Shape& shape, const Batch& batch, const SequenceMemory& memory, const KvLayers* draft,
                   const LayerRange& layers);

@@ -180,6 +180,15 @@ class Request::Answer final : public Task {
     n_outputs_ = 1 + draft_.n_tokens();
   }
 
+  std::optional<TokenDraw> next_draw() const override {
+    const int64_t n_said = std::ssize(result_.tokens);
+    const bool is_free = n_said >= std::ssize(options_.said) && !is_ending_thoughts() && !grammar_ &&
+                         n_said >= options_.min_tokens && !options_.n_top_logprobs;
+    const bool is_last = options_.max_tokens >= 0 && n_said + 1 >= options_.max_tokens;
+    if (!is_free || is_last || !draws_from_top(options_.sampling, kMostTopLogits)) return std::nullopt;
+    return sampler_.next_draw();
+  }
+
   // Rows of the last token and of those that were drafted behind it, in order, then of branches; logits are
   // valid until this returns.
   void take(std::span<const float> rows, int64_t n_rows) override {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cassert>
 
 #include "base/checked.h"
 #include "engine/context.h"
@@ -159,6 +160,19 @@ std::vector<std::vector<size_t>> Runner::groups_of(std::span<const Slice> slices
   return groups;
 }
 
+namespace {
+
+// What is little is here sooner when it comes as what is waited for later does.
+Result<void> download_words(Stream& stream, const Tensor& from, std::vector<int32_t>& words) {
+  words.resize(static_cast<size_t>(from.n_elements()));
+  const auto bytes = std::as_writable_bytes(std::span(words));
+  if (bytes.empty() || bytes.size() > Stream::kMostLater) return stream.download(bytes, from);
+  stream.begin_download(from);
+  return stream.end_download(bytes);
+}
+
+}  // namespace
+
 // The floats or tokens of a tensor, or nothing of an absent one, which tells whether the device failed.
 Result<void> Runner::Outputs::download(Stream& stream, const Tensor& from) {
   tokens.clear();
@@ -168,8 +182,7 @@ Result<void> Runner::Outputs::download(Stream& stream, const Tensor& from) {
   if (!from) return stream.synchronize();
   const auto n = static_cast<size_t>(from.n_elements());
   if (has_tokens) {
-    tokens.resize(n);
-    PARLANCE_CHECK(stream.download(std::as_writable_bytes(std::span(tokens)), from));
+    PARLANCE_CHECK(download_words(stream, from, tokens));
     if (from.ne[0] == 1) return {};
     for (size_t i = 0; i < n / 2; ++i) {  // each with its probability
       rows.push_back(std::bit_cast<float>(tokens[2 * i + 1]));
@@ -185,8 +198,7 @@ Result<void> Runner::Outputs::download(Stream& stream, const Tensor& from) {
 Result<void> Runner::Outputs::download_top(Stream& stream, const Tensor& from) {
   rows.clear();
   tokens.clear();
-  top.resize(static_cast<size_t>(from.n_elements()));
-  return stream.download(std::as_writable_bytes(std::span(top)), from);
+  return download_words(stream, from, top);
 }
 
 // Behind the model's last layer.
@@ -219,6 +231,7 @@ std::optional<TopLogits> Runner::top(int64_t output) const {
 }
 
 Result<std::span<const float>> Runner::logits(int64_t first, int64_t n) {
+  assert(ahead_.rows.empty() && "another step was made");
   PartRunner& part = *context_.parts().back();
   const Tensor rows = part.logits().rows(first, n);
   logits_.resize(static_cast<size_t>(rows.n_elements()));
@@ -238,13 +251,14 @@ void Runner::Outputs::append(const Outputs& from, int64_t n_before, int64_t n, i
   take(tokens, from.tokens);
 }
 
-Result<bool> Runner::run(std::span<const Slice> slices, Wanted wanted,
-                         std::span<const Cancellation> tickets) {
+Result<bool> Runner::run(std::span<const Slice> slices, Wanted wanted, std::span<const Cancellation> tickets,
+                         std::span<const TokenDraw> draws) {
+  drop_ahead();
   for (const Slice& slice : slices) place(*slice.sequence);
   take_memory_ahead(slices);
   const auto groups = groups_of(slices);
   if (groups.size() == 1) {
-    PARLANCE_TRY(const bool done, run_together(slices, wanted, tickets));
+    PARLANCE_TRY(const bool done, run_together(slices, wanted, tickets, draws));
     std::swap(outputs_, group_outputs_);
     return done;
   }
@@ -271,7 +285,7 @@ Result<bool> Runner::run(std::span<const Slice> slices, Wanted wanted,
 
 // Leaves the outputs in group_outputs_.
 Result<bool> Runner::run_together(std::span<const Slice> slices, Wanted wanted,
-                                  std::span<const Cancellation> tickets) {
+                                  std::span<const Cancellation> tickets, std::span<const TokenDraw> draws) {
   HostBatch batch = batch_of(slices);
   batch.wanted = wanted;
   for (const auto& part : context_.parts()) {
@@ -280,7 +294,9 @@ Result<bool> Runner::run_together(std::span<const Slice> slices, Wanted wanted,
     const PartRunner::Before before{h_.rows, features_.rows};
     const Tensor result = part->step(batch, is_first ? PartRunner::Before{} : before);
     if (part->stream().cancelled()) return false;
-    if (is_last) {
+    if (is_last && result && !draws.empty() && may_go_ahead(slices, wanted)) {
+      PARLANCE_CHECK(go_ahead(slices, batch, result, draws, group_outputs_));
+    } else if (is_last) {
       PARLANCE_CHECK(download_outputs(*part, result, wanted, group_outputs_));
     } else {
       PARLANCE_CHECK(h_.download(part->stream(), result));
@@ -297,6 +313,7 @@ bool Runner::is_through(const PausedSlice& paused) const {
 
 Result<bool> Runner::run_layers(PausedSlice& paused, int64_t n, int64_t n_others,
                                 const Cancellation& ticket) {
+  drop_ahead();
   PartRunner& part = *context_.parts().front();
   const int64_t n_layer = context_.model().model().placement().last().end_layer;
   const int64_t n_tokens = paused.slice.n_tokens;
@@ -321,6 +338,7 @@ Result<bool> Runner::run_layers(PausedSlice& paused, int64_t n, int64_t n_others
 
 Result<bool> Runner::draft(std::span<const Block> blocks, Wanted wanted,
                            std::span<const Cancellation> tickets, int64_t n_choices) {
+  drop_ahead();
   PartRunner& part = *context_.parts().back();
   const DflashParameters& drafter = context_.options().drafter->parameters();
   HostBlocks host;
@@ -359,6 +377,7 @@ Result<StateCopy> Runner::save_states(const Sequence& sequence) {
 }
 
 Result<void> Runner::write_noise(const Slice& slice, std::span<const float> noise) {
+  drop_ahead();  // its lists are written over
   place(*slice.sequence);
   const HostBatch batch = batch_of({&slice, 1});
   for (const auto& part : context_.parts()) PARLANCE_CHECK(part->write_noise(batch, noise));

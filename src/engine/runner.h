@@ -51,8 +51,32 @@ class Runner {
   bool prepare(const Slice& slice);
 
   // Computes slices that were prepared. False when all tickets were cancelled meanwhile, and nothing counts.
-  // Errors: a device failed; nothing counts either.
-  Result<bool> run(std::span<const Slice> slices, Wanted wanted, std::span<const Cancellation> tickets);
+  // Errors: a device failed; nothing counts either. Where there are draws, one for each slice, a step for the
+  // token that each is thought to draw is queued before the outputs are waited for, if may_go_ahead().
+  Result<bool> run(std::span<const Slice> slices, Wanted wanted, std::span<const Cancellation> tickets,
+                   std::span<const TokenDraw> draws = {});
+
+  // Whether such a step can be queued behind this one: each slice is one token with its output, and what is
+  // behind it costs nothing and changes nothing if the token turns out to be another one.
+  bool may_go_ahead(std::span<const Slice> slices, Wanted wanted) const;
+  // The rows of the step that is queued already; none: there is no such. What is not run by run_ahead()
+  // before the next run() is lost, and was in vain.
+  struct AheadRow {
+    const Sequence* sequence;  // null: it was forgotten
+    int64_t position;
+    Token token;
+  };
+  std::span<const AheadRow> ahead() const { return ahead_.rows; }
+  // Of all rows so far, those that were run, and those that are lost.
+  uint64_t n_ahead() const { return n_ahead_; }
+  uint64_t n_in_vain() const { return n_in_vain_; }
+  // The sequence goes, or its memory does.
+  void forget_ahead(const Sequence& sequence);
+  void drop_ahead();
+  // As run() for some of the rows, in their order, whose slices are prepared and have just this token; goes
+  // ahead again if there are draws, and all rows.
+  Result<bool> run_ahead(std::span<const size_t> rows, std::span<const Slice> slices,
+                         std::span<const Cancellation> tickets, std::span<const TokenDraw> draws);
 
   // Where parts can pause (PartRunner::can_pause()): computes the next n layers of a slice that was prepared;
   // outputs() are those of the slice when the last one has been computed. The rest as run(). Memory that so
@@ -101,11 +125,21 @@ class Runner {
 
     Result<void> download(Stream& stream, const Tensor& from);
     Result<void> download_top(Stream& stream, const Tensor& from);
+    void keep_rows(std::span<const size_t> rows, int64_t n_all);
     void append(const Outputs& from, int64_t n_before, int64_t n, int64_t n_all);
   };
 
+  // A step that is queued.
+  struct Ahead {
+    std::vector<AheadRow> rows = {};
+    HostBatch batch = {};
+    Tensor told = {};  // of all
+  };
+
   Result<bool> run_together(std::span<const Slice> slices, Wanted wanted,
-                            std::span<const Cancellation> tickets);
+                            std::span<const Cancellation> tickets, std::span<const TokenDraw> draws = {});
+  Result<void> go_ahead(std::span<const Slice> slices, const HostBatch& batch, const Tensor& told,
+                        std::span<const TokenDraw> draws, Outputs& outputs);
   std::vector<std::vector<size_t>> groups_of(std::span<const Slice> slices) const;
   HostBatch batch_of(std::span<const Slice> slices) const;
   void take_memory_ahead(std::span<const Slice> slices);
@@ -116,6 +150,8 @@ class Runner {
   Result<void> download_outputs(PartRunner& part, const Tensor& from, Wanted wanted, Outputs& outputs);
 
   Context& context_;
+  Ahead ahead_;
+  uint64_t n_ahead_ = 0, n_in_vain_ = 0;
   int64_t n_top_words_ = 0;  // of an output
   uint64_t n_whole_rows_ = 0;
   std::vector<float> logits_;  // of some outputs

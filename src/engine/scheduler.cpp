@@ -89,6 +89,7 @@ Turns::Progress Scheduler::compute() {
   n_ended_ = 0;
   take_posted();
   end_unwanted(now);
+  if (run_ahead()) return Turns::Progress::made;
   rank(now);
   is_full_ = false;
   for (size_t i = 0; i < tasks_.size(); ++i) {
@@ -157,6 +158,7 @@ void Scheduler::end_unwanted(Clock::time_point now) {
 void Scheduler::end(Task& task, Result<void> outcome) {
   std::erase(tasks_, &task);
   proposals_.forget(task);
+  if (task.sequence_) runner_.forget_ahead(*task.sequence_);
   drop_paused(task);
   task.claim_ = {};
   task.end(std::move(outcome));
@@ -414,6 +416,7 @@ void Scheduler::preempt(Task& task, StepPlan& plan) {
 // It computes its text again when it is its turn; nobody waits for what it has promised.
 void Scheduler::take_memory(Task& task) {
   drop_paused(task);
+  runner_.forget_ahead(*task.sequence_);
   task.sequence_->give_up_memory();
   task.claim_ = {};
   task.begin_again();
@@ -431,11 +434,18 @@ void Scheduler::run(const StepPlan& plan) {
     slices.push_back(piece.slice);
     tickets.push_back(piece.task->work_.cancellation);
   }
+  const std::vector<TokenDraw> draws = draws_of(pieces);
   const Result<bool> done = [&]() -> Result<bool> {
     const Computing computing(lists_);
     PARLANCE_CHECK(proposals_.read(pieces));
-    return runner_.run(slices, plan.wanted(), tickets);
+    return runner_.run(slices, plan.wanted(), tickets, draws);
   }();
+  take_outputs(pieces, done, start);
+}
+
+// Of a step that began when nothing was computed any more, or these pieces were.
+void Scheduler::take_outputs(std::span<const StepPlan::Piece> pieces, const Result<bool>& done,
+                             Clock::time_point start) {
   if (!done || !*done) {
     for (const StepPlan::Piece& piece : pieces) piece.slice.sequence->failed();
     for (const StepPlan::Piece& piece : pieces) {
@@ -443,10 +453,10 @@ void Scheduler::run(const StepPlan& plan) {
     }
     return;
   }
-  const Clock::time_point now = Clock::now();
+  const Clock::time_point now = step_end_ = Clock::now();
   note(pieces, ms_between(start, now));
   int64_t n_all = 0, n_before = 0;
-  for (const Slice& slice : slices) n_all += slice.n_outputs;
+  for (const StepPlan::Piece& piece : pieces) n_all += piece.slice.n_outputs;
   for (const StepPlan::Piece& piece : pieces) {
     piece.task->waits_since_ = now;
     note_served(*piece.task, start, now);
@@ -519,6 +529,8 @@ void Scheduler::deliver(const StepPlan::Piece& piece, int64_t n_before, int64_t 
   {
     const std::lock_guard lock(mutex_);
     stats_.n_whole_rows = runner_.n_whole_rows();
+    stats_.n_ahead = runner_.n_ahead();
+    stats_.n_in_vain = runner_.n_in_vain();
   }
   if (!given) return end(task, given);
   if (sequence.n_missing() > 0) return sequence.remember_pages();

@@ -30,6 +30,8 @@ struct SchedulerStats {
   uint64_t n_steps = 0;
   uint64_t n_tokens = 0;       // rows of these steps
   uint64_t n_whole_rows = 0;   // outputs of which all logits were brought to the host
+  uint64_t n_ahead = 0;        // rows that were queued before it was known what tokens they have
+  uint64_t n_in_vain = 0;      // the same, of which these turned out to be others, or nobody wanted them
   uint64_t n_preemptions = 0;  // sequences whose memory was given to more urgent ones
   int64_t n_tasks = 0;         // now
   double draft_ms = 0;         // that drafters took
@@ -139,6 +141,11 @@ class Scheduler {
   void preempt(Task& task, StepPlan& plan);
   void take_memory(Task& task);
   void run(const StepPlan& plan);
+  bool run_ahead();
+  std::optional<StepPlan::Piece> piece_ahead(const Runner::AheadRow& row) const;
+  std::vector<TokenDraw> draws_of(std::span<const StepPlan::Piece> pieces);
+  void take_outputs(std::span<const StepPlan::Piece> pieces, const Result<bool>& done,
+                    Clock::time_point start);
   void note(std::span<const StepPlan::Piece> pieces, double ms);
   void note_queues(Clock::time_point now);
   void fail_all(const Error& error);
@@ -192,7 +199,8 @@ class Scheduler {
     bool is_wanted = false;
   };
   std::array<Service, 3> services_ = {};
-  const Task* favoured_ = nullptr;  // goes before all others in this step
+  Clock::time_point step_end_ = {};  // of the last step
+  const Task* favoured_ = nullptr;   // goes before all others in this step
   Proposals proposals_;
   uint64_t n_arrived_ = 0;
   size_t n_ended_ = 0;    // in this step

@@ -132,6 +132,11 @@ class Sequence {
   // step of its own: up to where a page leaves the window.
   int64_t n_rows_of_window() const;
 
+  // Whether the position behind the next n may be written before anybody knows what these yield, and nothing
+  // is different when it is not kept: it lies in a page that the sequence has, and nobody else does, and sees
+  // what is exact as it would later.
+  bool has_room_behind(int64_t n) const;
+
   // Pages for n more computed positions, written by nobody else.
   SequencePages::Extension make_room(int64_t n);
 

@@ -158,6 +158,12 @@ void Sequence::compressed(bool has_moved) {
     pages_.drop_exact(page);
 }
 
+bool Sequence::has_room_behind(int64_t n) const {
+  const int64_t position = n_computed_ + n;
+  return position < context_->options().n_ctx && n_rows_of_window() > n &&
+         pages_.is_own_at(position, context_->layout().page_rules().written);
+}
+
 SequencePages::Extension Sequence::make_room(int64_t n) {
   if (n_computed_ + n <= pages_.n_tokens()) return {SequencePages::Extension::done, {}};  // a draft had it
   return extend(pages_, n_computed_ + n);

@@ -118,6 +118,9 @@ class Task {
   virtual DraftWish draft_wish() { return {}; }
   // Branches leave the draft, or each other, and are taken with all of it.
   virtual void take_draft(Draft /*draft*/, std::vector<DraftBranch> /*branches*/, DraftRecord& /*record*/) {}
+  // While a step is computed that has its last token: how it will draw the next one, if it is sure to go on
+  // with what it draws, and then to want what follows that.
+  virtual std::optional<TokenDraw> next_draw() const { return std::nullopt; }
   // Whether it waits for somebody to take what it has made.
   virtual bool is_held_up() const { return false; }
 

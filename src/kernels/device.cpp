@@ -1,5 +1,7 @@
 #include "kernels/device.h"
 
+#include <cassert>
+
 #include "base/os/thread.h"
 #include "base/thread_pool.h"
 
@@ -15,6 +17,25 @@ void Stream::on_host(int64_t n_tasks, FunctionRef<void(int64_t task)> task) {
     host_threads_ = std::make_unique<ThreadPool>(static_cast<int>(n), /*pin=*/false);
   }
   host_threads_->run(n_tasks, [&](int64_t i, int) { task(i); });
+}
+
+// For devices that have nothing to do meanwhile.
+void Stream::begin_download(const Tensor& src, const Tensor& second) {
+  const size_t n_first = src.size(), n_second = second ? second.size() : 0;
+  assert(n_first + n_second <= kMostLater);
+  std::vector<std::byte> bytes(n_first + n_second);
+  Result<void> done = download(std::span(bytes).first(n_first), src);
+  if (done && second) done = download(std::span(bytes).subspan(n_first), second);
+  done ? downloaded_.emplace_back(std::move(bytes)) : downloaded_.emplace_back(tl::unexpected(done.error()));
+}
+
+Result<void> Stream::end_download(std::span<std::byte> bytes) {
+  const Result<std::vector<std::byte>> begun = std::move(downloaded_.front());
+  downloaded_.pop_front();
+  if (!begun) return tl::unexpected(begun.error());
+  assert(begun->size() == bytes.size());
+  std::ranges::copy(*begun, bytes.begin());
+  return {};
 }
 
 Plan Stream::dry_run(FunctionRef<void()> record) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <span>
@@ -99,6 +100,13 @@ class Stream {
   virtual void upload(const Tensor& dst, std::span<const std::byte> bytes) = 0;
   // Device to host memory; returns when the bytes are there.
   virtual Result<void> download(std::span<std::byte> bytes, const Tensor& src) = 0;
+  // The same in two parts: begins to bring up to kMostLater bytes to the host, in order with the operations,
+  // those of a second tensor behind those of the first; what is queued behind goes on while end_download()
+  // waits for them. What was begun ends in that order, a few may be under way at once, and `bytes` are as
+  // many as were begun.
+  static constexpr size_t kMostLater = size_t{512} << 10;
+  virtual void begin_download(const Tensor& src, const Tensor& second = {});
+  virtual Result<void> end_download(std::span<std::byte> bytes);
   // Device memory to memory of the same device, in order with the operations.
   virtual void copy(const Tensor& dst, const Tensor& src) = 0;
   virtual Result<void> synchronize() = 0;
@@ -175,7 +183,8 @@ class Stream {
   std::span<const Cancellation>
       cancellations_;  // of those whom the running work is for; none: it is not cancelled
   Plan* plan_ = nullptr;
-  std::unique_ptr<ThreadPool> host_threads_;  // from when they are first wanted
+  std::unique_ptr<ThreadPool> host_threads_;               // from when they are first wanted
+  std::deque<Result<std::vector<std::byte>>> downloaded_;  // begun and not ended
 };
 
 // What a stream computes while this lives is for those who hold these tickets, and ends when all of them are

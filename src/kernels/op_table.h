@@ -313,6 +313,19 @@ struct TopLogitsArgs {
 };
 inline constexpr int64_t kMostTopLogits = 128;
 
+// The tokens that a sampler will choose by what is told of rows of logits, and will find to be others about
+// once in a hundred thousand, since weights are floats here: for whoever does not wait for it. Of a row: the
+// first that is told at temperature 0, else of the top_k first (0: of all that are told) those of at least
+// min_p times the highest one's probability and up to where top_p is reached, by the temperature, in their
+// order the one that a random number below 1 stands for. 0 of a row that is told to be no numbers.
+struct DrawTokensArgs {
+  Tensor told;  // as in ArgmaxArgs i32 [1, n_rows], or as in TopLogitsArgs [2 + 2 k, n_rows]
+  Tensor
+      draws;  // i32 [n, kDrawWords], n_rows or more: temperature, top_p, min_p, random, bits of floats; top_k
+  Tensor tokens;  // i32 [n_rows]
+};
+inline constexpr int64_t kDrawWords = 5;
+
 // What a step of MaskGIT decoding is told beside the logits, in device memory, so that one recorded step
 // serves all of a text. Noise calls are numbered as tts/maskgit.h has it.
 struct MaskGitMove {
@@ -394,6 +407,7 @@ struct OpTable {
   Cell<AddArgs> add;
   Cell<ArgmaxArgs> argmax;
   Cell<TopLogitsArgs> top_logits;
+  Cell<DrawTokensArgs> draw_tokens;
   Cell<MaskGitStepArgs> maskgit_step;
   Cell<PackedGetRowsArgs> packed_get_rows;  // those of the CPU are in verify/packed_rows.h
   Cell<PackedScoresArgs> packed_scores;

@@ -427,6 +427,12 @@ Tensor top_logits(Stream& s, const Tensor& x, int64_t k) {
   return out;
 }
 
+void draw_tokens(Stream& s, const Tensor& told, const Tensor& draws, const Tensor& tokens) {
+  assert(told.dtype == DType::i32 && told.n_rows() == tokens.n_elements());
+  assert(draws.ne[0] >= tokens.n_elements() && draws.ne[1] == kDrawWords);
+  submit(s, s.device().ops().draw_tokens, DrawTokensArgs{told, draws, tokens}, "draw_tokens", "");
+}
+
 void add(Stream& s, const Tensor& x, const Tensor& y) {
   assert(same_sizes(x, y));
   submit(s, s.device().ops().add, AddArgs{x, y}, "add", "");

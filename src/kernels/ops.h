@@ -152,6 +152,9 @@ Tensor top_k_with_probability(Stream& s, const Tensor& x, int64_t k);
 // TopLogitsArgs; of shorter rows all.
 Tensor top_logits(Stream& s, const Tensor& x, int64_t k);
 
+// DrawTokensArgs, written to `tokens`.
+void draw_tokens(Stream& s, const Tensor& told, const Tensor& draws, const Tensor& tokens);
+
 // x += y.
 void add(Stream& s, const Tensor& x, const Tensor& y);
 

@@ -90,6 +90,13 @@ SequencePages::Extension SequencePages::extend(int64_t n_tokens, PageKind kind) 
   return extension;
 }
 
+bool SequencePages::is_own_at(int64_t n_tokens, PageKind kind) const {
+  if (n_tokens % page_tokens_ == 0 || n_tokens / page_tokens_ + 1 != std::ssize(pages_)) return false;
+  const PageKind other = kind == PageKind::main ? PageKind::exact : PageKind::main;
+  const PageRef last = pages_.back();
+  return last[kind] >= 0 && last[other] < 0 && (*pools_)[kind].holders(last[kind]) == 1;
+}
+
 std::optional<SequencePages::Twin> SequencePages::add_main(size_t page) {
   PageRef& ref = pages_[page];
   if (ref.main >= 0) return Twin{ref.main, false};

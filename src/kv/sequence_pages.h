@@ -61,6 +61,9 @@ class SequencePages {
   // of a copy stays held until the next change of the sequence.
   [[nodiscard]] Extension extend(int64_t n_tokens, PageKind kind);
 
+  // Whether extend() by one, were the sequence so long, would neither take a page nor change one.
+  bool is_own_at(int64_t n_tokens, PageKind kind) const;
+
   // A main page beside the exact one, which the caller fills with the same in the main formats. The page that
   // is there already, if there is one, has them; none when no page is free.
   struct Twin {

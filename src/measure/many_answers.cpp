@@ -13,57 +13,65 @@ namespace parlance {
 
 namespace {
 
-// An answer whose tokens are known beforehand; what the model says in their place is chosen as in an answer,
-// and not looked at.
-class GivenAnswer final : public Task {
+// An answer of so many tokens, whatever they are.
+class TimedAnswer final : public Task {
  public:
-  GivenAnswer(Sequence& sequence, std::vector<Token> tokens, const std::optional<SamplingOptions>& sampling,
+  TimedAnswer(Sequence& sequence, int64_t n_tokens, const std::optional<SamplingOptions>& sampling,
               const Work& work)
-      : Task(sequence, work), tokens_(std::move(tokens)) {
+      : Task(sequence, work),
+        n_left_(n_tokens),
+        sampler_(sampling.value_or(SamplingOptions{.temperature = 0})) {
     does_with_tokens_ = !sampling;
-    if (!sampling) return;
-    sampler_.emplace(*sampling);
-    does_with_top_ = may_do_with_top(*sampling, kMostTopLogits);
+    draws_from_top_ = !sampling || draws_from_top(*sampling, kMostTopLogits);
+    does_with_top_ = sampling && may_do_with_top(*sampling, kMostTopLogits);
   }
 
-  // Puts the first token behind what there is; the others follow.
-  Result<void> begin() { return give_next(); }
+  // Puts a token behind what there is; the others follow.
+  Result<void> begin() {
+    next_ = bench_tokens(1, sequence().context().model().tokenizer().n_vocab()).front();
+    return go_on_with_next();
+  }
   const Result<void>& outcome() const { return outcome_; }
   const std::vector<Clock::time_point>& times() const { return times_; }  // when each token was computed
   void go_on() { wants_more_ = true; }
   void stop() { wants_more_ = false; }
 
  private:
-  void take(std::span<const float> row, int64_t) override {
-    if (sampler_) sampler_->accept(sampler_->sample(row));
-    times_.push_back(Clock::now());
+  bool has_more() const { return n_left_ > 0 || wants_more_; }
+
+  std::optional<TokenDraw> next_draw() const override {
+    if (!has_more() || !draws_from_top_) return std::nullopt;
+    return sampler_.next_draw();
   }
+  void take(std::span<const float> row, int64_t) override { say(sampler_.sample(row)); }
   Result<void> take_top(TopRows& rows) override {
-    if (const std::optional<Token> token = sampler_->sample(rows.top(0))) {
-      sampler_->accept(*token);
-      times_.push_back(Clock::now());
+    if (const std::optional<Token> token = sampler_.sample(rows.top(0))) {
+      say(*token);
       return {};
     }
     PARLANCE_TRY(const std::span<const float> row, rows.logits(0));
     take(row, 1);
     return {};
   }
-  void take_tokens(std::span<const Token>) override { times_.push_back(Clock::now()); }
-  bool computed() override {
-    const bool has_more = n_given_ < tokens_.size() || wants_more_;
-    return has_more && give_next().has_value();
-  }
+  void take_tokens(std::span<const Token> tokens) override { say(tokens.front()); }
+  bool computed() override { return has_more() && go_on_with_next().has_value(); }
   void end(Result<void> outcome) override { outcome_ = std::move(outcome); }
 
-  Result<void> give_next() {
-    const Token token = tokens_[n_given_++ % tokens_.size()];
-    return sequence().append({&token, 1});
+  void say(Token token) {
+    next_ = token;
+    sampler_.accept(token);
+    times_.push_back(Clock::now());
+  }
+  Result<void> go_on_with_next() {
+    if (n_left_ > 0) --n_left_;
+    return sequence().append({&next_, 1});
   }
 
-  std::vector<Token> tokens_;
-  std::optional<Sampler> sampler_;
-  size_t n_given_ = 0;
-  bool wants_more_ = false;
+  int64_t n_left_;  // tokens to go on with
+  Sampler sampler_;
+  bool draws_from_top_;
+  Token next_ = 0;
+  std::atomic<bool> wants_more_{false};
   std::vector<Clock::time_point> times_;
   Result<void> outcome_;
 };
@@ -85,15 +93,13 @@ Result<Answers> open_all(Session& session, const BenchTest& test) {
   return answers;
 }
 
-Result<std::vector<std::unique_ptr<GivenAnswer>>> begin_all(const Answers& answers, const BenchTest& test,
+Result<std::vector<std::unique_ptr<TimedAnswer>>> begin_all(const Answers& answers, const BenchTest& test,
                                                             const Work& work) {
-  std::vector<std::unique_ptr<GivenAnswer>> tasks;
+  std::vector<std::unique_ptr<TimedAnswer>> tasks;
   for (Session* const session : answers.sessions) {
     session->truncate(test.depth);
     PARLANCE_CHECK(fill_with_noise(*session, test.depth));
-    tasks.push_back(std::make_unique<GivenAnswer>(
-        session->sequence(), bench_tokens(test.n_tokens, session->model().tokenizer().n_vocab()),
-        test.sampling, work));
+    tasks.push_back(std::make_unique<TimedAnswer>(session->sequence(), test.n_tokens, test.sampling, work));
     PARLANCE_CHECK(tasks.back()->begin());
   }
   return tasks;
@@ -122,7 +128,7 @@ struct Gap {
 };
 
 // Those that overlap the time from some moment to another.
-std::vector<Gap> gaps(const std::vector<std::unique_ptr<GivenAnswer>>& tasks, Clock::time_point from,
+std::vector<Gap> gaps(const std::vector<std::unique_ptr<TimedAnswer>>& tasks, Clock::time_point from,
                       Clock::time_point to) {
   std::vector<Gap> found;
   for (const auto& task : tasks) {
@@ -159,8 +165,8 @@ void compare(const std::vector<Gap>& stretched, Clock::time_point arrival, Clock
 
 }  // namespace
 
-Result<BenchResult> run_many_answers(Session& session, const BenchTest& test, int n_repetitions,
-                                     const Work& work) {
+Result<BenchResult> run_answers(Session& session, const BenchTest& test, int n_repetitions,
+                                const Work& work) {
   PARLANCE_TRY(const Answers answers, open_all(session, test));
   PARLANCE_CHECK(run_once(answers, test, work));
   std::vector<double> seconds;

@@ -1,4 +1,5 @@
-// Timing of many answers that are written at once, and of what a prompt that arrives meanwhile does to them.
+// Timing of answers, also of many that are written at once, and of what a prompt that arrives meanwhile does
+// to them.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +10,10 @@
 
 namespace parlance {
 
-// As run_bench() for a decode test of n_sequences: the session and others of its context, all at the test's
-// depth, each given the tokens one by one. Seconds are those until all have theirs.
-Result<BenchResult> run_many_answers(Session& session, const BenchTest& test, int n_repetitions,
-                                     const Work& work = {});
+// As run_prefill() for a decode test: the session and, of n_sequences, others of its context, all at the
+// test's depth; each goes on with what it says. Seconds are those until all have their tokens.
+Result<BenchResult> run_answers(Session& session, const BenchTest& test, int n_repetitions,
+                                const Work& work = {});
 
 // How answers get on while a prompt is computed beside them.
 struct ArrivalResult {

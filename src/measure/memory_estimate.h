@@ -31,8 +31,9 @@ struct MemoryEstimate {
   std::array<std::optional<size_t>, kKvFormatCount> cache_bytes;
 };
 
-// Presets first, then formats, as far as they fit the model's heads; none for models without attention. Presets are
-// what the model's probe makes of them where it is known, else what they are without; auto is nothing without.
+// Presets first, then formats, as far as they fit the model's heads; none for models without attention.
+// Presets are what the model's probe makes of them where it is known, else what they are without; auto is
+// nothing without.
 std::vector<CacheChoiceCost> cache_costs(const TextModel& text, size_t workspace_bytes);
 
 // For short to full contexts. The workspace is measured by a dry run, nothing is computed.

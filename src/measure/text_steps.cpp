@@ -10,25 +10,15 @@ namespace parlance {
 
 namespace {
 
-// Tokens that go through the model together.
-int64_t chunk_of(const BenchTest& test, int64_t n_batch) {
-  return test.kind == BenchTest::Kind::decode ? 1 : std::min(n_batch, test.n_tokens);
-}
-
 Result<double> run_once(Session& session, const BenchTest& test, std::span<const Token> tokens,
                         int64_t n_batch, const Work& work) {
   session.truncate(test.depth);
   if (static_cast<int64_t>(session.tokens().size()) < test.depth)
     PARLANCE_CHECK(fill_with_noise(session, test.depth));
-  const auto chunk = static_cast<size_t>(chunk_of(test, n_batch));
   const Clock::time_point start = Clock::now();
   while (!tokens.empty()) {
-    const size_t n = std::min(chunk, tokens.size());
-    if (test.kind == BenchTest::Kind::decode) {
-      PARLANCE_CHECK(session.append_for_likeliest(tokens.first(n), 1, {}, work));
-    } else {
-      PARLANCE_CHECK(session.append(tokens.first(n), 1, {}, work));
-    }
+    const size_t n = std::min(static_cast<size_t>(n_batch), tokens.size());
+    PARLANCE_CHECK(session.append(tokens.first(n), 1, {}, work));
     tokens = tokens.subspan(n);
   }
   return seconds_since(start);
@@ -36,11 +26,9 @@ Result<double> run_once(Session& session, const BenchTest& test, std::span<const
 
 StepCost cost_of(const Session& session, const BenchTest& test, int64_t n_batch) {
   const CostModel model(session.model(), session.kv_bytes_per_token(), session.state_bytes());
-  const int64_t chunk = chunk_of(test, n_batch);
   StepCost cost;
-  for (int64_t done = 0; done < test.n_tokens; done += chunk) {
-    cost += model.step(std::min(chunk, test.n_tokens - done), test.depth + done);
-  }
+  for (int64_t done = 0; done < test.n_tokens; done += n_batch)
+    cost += model.step(std::min(n_batch, test.n_tokens - done), test.depth + done);
   return cost;
 }
 
@@ -76,8 +64,8 @@ std::string name_of(const BenchTest& test) {
   return fmt::format("{} {}{} @ {}", name_of(test.kind), many, test.n_tokens, test.depth);
 }
 
-Result<BenchResult> run_bench(Session& session, const BenchTest& test, int64_t n_batch, int n_repetitions,
-                              const Work& work) {
+Result<BenchResult> run_prefill(Session& session, const BenchTest& test, int64_t n_batch, int n_repetitions,
+                                const Work& work) {
   const std::vector<Token> tokens = bench_tokens(test.n_tokens, session.model().tokenizer().n_vocab());
   PARLANCE_CHECK(run_once(session, test, tokens, n_batch, work));
   std::vector<double> seconds;

@@ -40,9 +40,9 @@ struct BenchResult {
   StepCost cost;  // of all steps of the test
 };
 
-// Runs the test once to warm up and n_repetitions times for the clock. Depth is filled with noise, tokens are
-// drawn from the vocabulary at random, the same every time.
-Result<BenchResult> run_bench(Session& session, const BenchTest& test, int64_t n_batch, int n_repetitions,
-                              const Work& work = {});
+// Runs a test of prefill once to warm up and n_repetitions times for the clock. Depth is filled with noise,
+// tokens are drawn from the vocabulary at random, the same every time.
+Result<BenchResult> run_prefill(Session& session, const BenchTest& test, int64_t n_batch, int n_repetitions,
+                                const Work& work = {});
 
 }  // namespace parlance

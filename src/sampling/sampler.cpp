@@ -97,6 +97,13 @@ bool may_do_with_top(const SamplingOptions& o, int64_t n) {
   return o.top_k > 0 ? o.top_k <= n : o.top_p < 1 || o.min_p > 0;
 }
 
+bool draws_from_top(const SamplingOptions& o, int64_t n) {
+  if (takes_most_likely(o)) return true;
+  const bool has_penalty = o.repetition_penalty != 1 || o.presence_penalty != 0 || o.frequency_penalty != 0;
+  return o.temperature > 0 && o.logit_bias.empty() && (!has_penalty || o.penalty_last_n == 0) &&
+         o.top_k > 0 && o.top_k <= n;
+}
+
 struct Sampler::Impl {
   explicit Impl(SamplingOptions o)
       : options(std::move(o)),
@@ -118,12 +125,13 @@ struct Sampler::Impl {
   int32_t choose();
   int32_t choose(const Proposal& proposal);
   // In [0, 1), from the upper 53 bits.
-  double draw() { return static_cast<double>(random() >> 11) * 0x1p-53; }
+  double draw() { return static_cast<double>(std::exchange(next_random, random()) >> 11) * 0x1p-53; }
 
   SamplingOptions options;
   Penalties penalties;
   std::optional<Penalties> before_trial;
   std::mt19937_64 random;
+  uint64_t next_random = random();  // that is drawn from
   // Buffers, kept from token to token.
   std::vector<float> adjusted, row;
   std::vector<Candidate> listed;
@@ -230,6 +238,17 @@ Sampler& Sampler::operator=(const Sampler& other) {
   return *this = Sampler(other);
 }
 
+TokenDraw Sampler::next_draw() const {
+  const SamplingOptions& o = impl_->options;
+  // The largest float below 1 stands for what lies above it.
+  const double random = std::min(static_cast<double>(impl_->next_random >> 11) * 0x1p-53, 1 - 0x1p-24);
+  return {.temperature = o.temperature,
+          .top_p = o.top_p,
+          .min_p = o.min_p,
+          .random = static_cast<float>(random),
+          .top_k = o.top_k};
+}
+
 int32_t Sampler::Impl::choose() {
   const std::span<const Candidate> left = candidates.view();
   if (options.temperature == 0) return left.empty() ? 0 : left[0].token;
@@ -304,6 +323,7 @@ void Sampler::reset() {
   impl_->before_trial.reset();
   impl_->penalties.forget();
   impl_->random.seed(impl_->options.seed);
+  impl_->next_random = impl_->random();
 }
 
 }  // namespace parlance

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "sampling/token_draw.h"
 #include "sampling/top_logits.h"
 
 namespace parlance {
@@ -39,6 +40,10 @@ bool may_do_with_top(const SamplingOptions& options, int64_t n);
 
 // Whether sample() gives the most likely token, whatever was said before.
 bool takes_most_likely(const SamplingOptions& options);
+
+// Whether the n highest logits are always enough, and nothing else counts but them and a random number: what
+// Sampler::next_draw() then says is what sample() will do.
+bool draws_from_top(const SamplingOptions& options, int64_t n);
 
 struct TokenProbability {
   int32_t token;
@@ -81,6 +86,9 @@ class Sampler {
   // What both give for all logits, where these can tell; none, and nothing has changed, where they cannot.
   std::optional<int32_t> sample(const TopLogits& top);
   std::optional<int32_t> sample(const TopLogits& top, const Proposal& proposal);
+
+  // How the next call of sample() will draw, where draws_from_top().
+  TokenDraw next_draw() const;
 
   // What sample() draws from: the tokens that the chain leaves, with probabilities that add up to 1. Valid
   // until the next call.

@@ -40,6 +40,23 @@ TEST_F(SequencePagesTest, GrowsByPagesAndGivesThemBack) {
   EXPECT_EQ(n_free(), (PageCounts{8, 8}));
 }
 
+// One more position costs nothing where it lies in a page that is begun, and nobody else has.
+TEST_F(SequencePagesTest, SaysWhereItMayGoOn) {
+  for (const PageKind kind : kPageKinds) {
+    SequencePages pages = sequence();
+    EXPECT_FALSE(pages.is_own_at(0, kind));
+    for (int64_t n = 1; n <= 10; ++n) {
+      ASSERT_TRUE(grows(pages, n, kind));
+      EXPECT_EQ(pages.is_own_at(n, kind), n % kTokensOfPage != 0) << n;
+      EXPECT_FALSE(pages.is_own_at(n, kind == PageKind::main ? PageKind::exact : PageKind::main)) << n;
+      EXPECT_FALSE(pages.is_own_at(n + kTokensOfPage, kind)) << n;
+      const SequencePages fork = pages.fork();
+      EXPECT_FALSE(pages.is_own_at(n, kind)) << n;
+      EXPECT_FALSE(fork.is_own_at(n, kind)) << n;
+    }
+  }
+}
+
 TEST_F(SequencePagesTest, ARefusedExtensionChangesNothing) {
   SequencePages pages = sequence();
   ASSERT_TRUE(grows(pages, 10, PageKind::main));

@@ -210,6 +210,36 @@ TEST_F(MetalText, TopLogits) {
       1e-6f, 1e-5f);
 }
 
+TEST_F(MetalText, DrawTokens) {
+  constexpr int64_t kRows = 7;
+  const auto x = random_floats(3000 * kRows, 4);
+  std::vector<int32_t> draws;
+  for (const std::array<float, kRows>& word : {std::array{0.0f, 0.7f, 1.0f, 1.6f, 0.9f, 2.0f, 0.5f},
+                                               {1.0f, 0.95f, 1.0f, 0.5f, 0.9f, 1.0f, 0.1f},
+                                               {0.0f, 0.05f, 0.0f, 0.0f, 0.1f, 0.0f, 0.0f},
+                                               {0.5f, 0.6f, 0.9f, 0.0f, 0.2f, 0.99f, 0.4f}}) {
+    for (const float value : word) draws.push_back(std::bit_cast<int32_t>(value));
+  }
+  for (const int32_t top_k : {0, 40, 0, 128, 3, 20, 40}) draws.push_back(top_k);
+  expect_same(
+      [&](OpBench& bench) {
+        const Tensor tx = bench.upload({3000, kRows, 1, 1}, x);
+        const Tensor words = bench.upload(draws).reshaped(kRows, kDrawWords);
+        std::vector<float> drawn;
+        for (const int64_t k : {int64_t{0}, kMostTopLogits}) {
+          const auto tokens = bench.run([&](Stream& s) {
+            Tensor tokens = s.workspace().allocate(DType::i32, kRows);
+            draw_tokens(s, k > 0 ? top_logits(s, tx, k) : argmax(s, tx), words, tokens);
+            tokens.dtype = DType::f32;
+            return tokens;
+          });
+          for (const float token : tokens) drawn.push_back(static_cast<float>(std::bit_cast<int32_t>(token)));
+        }
+        return drawn;
+      },
+      0, 0);
+}
+
 TEST_F(MetalText, GatesAndRecurrences) {
   const int64_t head_dim = 32, n_head = 2, n_channel = 3 * n_head * head_dim;
   const TokenPlaces places = TokenPlaces().add(0, 3, 4).add(1, 0, 2);

@@ -26,6 +26,9 @@ class WatchedDevice final : public Device {
   // Called before each operation of the models (packed caches aside); one device at a time.
   std::function<void()> on_operation;
 
+  // Told of every token that draw_tokens finds, which it may change.
+  std::function<void(int32_t& token)> on_drawn;
+
   // What it says of itself; whether steps are cut depends on it.
   int64_t n_alike = INT64_MAX;
 
@@ -155,6 +158,13 @@ class WatchedDevice final : public Device {
     watch_one<&OpTable::add>(ops.add);
     watch_one<&OpTable::argmax>(ops.argmax);
     watch_one<&OpTable::top_logits>(ops.top_logits);
+    watch(
+        ops.draw_tokens, +[](Stream& s, const DrawTokensArgs& a) {
+          notice();
+          plain().draw_tokens.run(s, a);
+          if (!current()->on_drawn) return;
+          for (int64_t i = 0; i < a.tokens.n_elements(); ++i) current()->on_drawn(a.tokens.as<int32_t>()[i]);
+        });
     return ops;
   }
 

@@ -38,6 +38,7 @@ std::array<OpTable, kIsaCount> make_tables(bool deterministic) {
     fill_swiglu(tables[i], isa);
     fill_argmax(tables[i], isa);
     fill_top_logits(tables[i], isa);
+    fill_draw_tokens(tables[i]);
     fill_add(tables[i], isa);
   }
   return tables;

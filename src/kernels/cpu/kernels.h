@@ -33,6 +33,7 @@ void fill_gelu(OpTable& table, Isa isa);
 void fill_swiglu(OpTable& table, Isa isa);
 void fill_argmax(OpTable& table, Isa isa);
 void fill_top_logits(OpTable& table, Isa isa);
+void fill_draw_tokens(OpTable& table);
 void fill_add(OpTable& table, Isa isa);
 
 // Up to how many rows of a product with such weights have the bits that each has alone.

@@ -36,6 +36,7 @@ OpTable make_table() {
   fill_swiglu(table);
   fill_argmax(table);
   fill_top_logits(table);
+  fill_draw_tokens(table);
   fill_add(table);
   fill_maskgit_step(table);
   fill_packed(table);

@@ -38,6 +38,7 @@ void fill_gelu(OpTable& table);
 void fill_swiglu(OpTable& table);
 void fill_argmax(OpTable& table);
 void fill_top_logits(OpTable& table);
+void fill_draw_tokens(OpTable& table);
 void fill_add(OpTable& table);
 void fill_packed(OpTable& table);
 

@@ -35,6 +35,7 @@ const OpTable& op_table() {
     fill_swiglu(filled);
     fill_argmax(filled);
     fill_top_logits(filled);
+    fill_draw_tokens(filled);
     fill_add(filled);
     fill_packed(filled);
     return filled;

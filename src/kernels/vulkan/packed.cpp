@@ -60,12 +60,12 @@ uint32_t row_bytes_of(const PackedRows& rows) {
 void run_get_rows(Stream& s, const PackedGetRowsArgs& args) {
   const int64_t n = args.rows.n_elements();
   const PackedGetRowsPush push{.n = static_cast<uint32_t>(n),
-                         .bytes_at = byte_offset(args.table.bytes),
-                         .row_bytes = row_bytes_of(args.table),
-                         .rows_first = word_offset(args.rows),
-                         .out_first = word_offset(args.out),
-                         .head_dim = static_cast<uint32_t>(args.table.head_dim),
-                         .n_stored = n_stored_of(args.table)};
+                               .bytes_at = byte_offset(args.table.bytes),
+                               .row_bytes = row_bytes_of(args.table),
+                               .rows_first = word_offset(args.rows),
+                               .out_first = word_offset(args.out),
+                               .head_dim = static_cast<uint32_t>(args.table.head_dim),
+                               .n_stored = n_stored_of(args.table)};
   dispatch(s, "packed_get_rows", shader_constants(args.table),
            {operand_of(args.table.bytes), kv_constants(s), sketch_of(s, transform_of(args.table)),
             operand_of(args.rows), operand_of(args.out)},

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstring>
+#include <thread>
 
 #include "kernels/cuda/runtime/launch_clusters.h"
 #include "quant/sketch.h"
@@ -13,6 +15,12 @@ namespace {
 
 constexpr size_t kSlotBytes = size_t{256} << 10;
 constexpr size_t kDownloadBytes = size_t{1} << 20;
+constexpr size_t kLandingWordsAt = 128;  // apart from the number, which the host looks at
+constexpr size_t kLandingBytes = kLandingWordsAt + Stream::kMostLater;
+
+bool is_word(const std::byte* at) {
+  return reinterpret_cast<uintptr_t>(at) % 4 == 0;
+}
 
 cudaLaunchAttribute cluster_of(unsigned n_blocks) {
   cudaLaunchAttribute attribute;
@@ -41,13 +49,20 @@ CudaStream::~CudaStream() {
 
 Result<void> CudaStream::prepare() {
   cudaSetDevice(index_);
-  PARLANCE_TRY(staging_, PinnedMemory::allocate(device().name(), kSlots * kSlotBytes + kDownloadBytes));
+  constexpr size_t kLandingsAt = kSlots * kSlotBytes;
+  PARLANCE_TRY(staging_, PinnedMemory::allocate(device().name(),
+                                                kLandingsAt + kLandings * kLandingBytes + kDownloadBytes));
   check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "making a stream");
   PARLANCE_TRY(counters_, device().allocate(kCounters * sizeof(int)));
   check(cudaMemsetAsync(counters_->base(), 0, counters_->size(), stream_), "clearing memory");
   for (size_t i = 0; i < kSlots; ++i) {
     slots_[i].data = staging_.data() + i * kSlotBytes;
     check(cudaEventCreateWithFlags(&slots_[i].is_free, cudaEventDisableTiming), "making an event");
+  }
+  for (size_t i = 0; i < kLandings; ++i) {
+    std::byte* const at = staging_.data() + kLandingsAt + i * kLandingBytes;
+    landings_[i] = {.number = reinterpret_cast<uint32_t*>(at), .words = at + kLandingWordsAt};
+    *landings_[i].number = 0;
   }
   return outcome();
 }
@@ -71,6 +86,8 @@ Result<void> CudaStream::outcome() const {
 void CudaStream::upload(const Tensor& dst, std::span<const std::byte> bytes) {
   assert(dst.size() == bytes.size());
   if (bytes.empty() || !begin()) return;
+  if (bytes.size() <= kMostWordBytes && bytes.size() % 4 == 0 && is_word(dst.data))
+    return store_words(*this, dst.data, bytes);
   blocks_before_ = 0;
   for (size_t first = 0; first < bytes.size(); first += kSlotBytes) {
     const Slot& slot = slots_[next_slot_++ % kSlots];
@@ -89,7 +106,7 @@ Result<void> CudaStream::download(std::span<std::byte> bytes, const Tensor& src)
   assert(src.size() == bytes.size());
   if (!begin()) return outcome();
   blocks_before_ = 0;
-  std::byte* const staged = staging_.data() + kSlots * kSlotBytes;
+  std::byte* const staged = staging_.data() + kSlots * kSlotBytes + kLandings * kLandingBytes;
   for (size_t first = 0; first < bytes.size(); first += kDownloadBytes) {
     const auto part = bytes.subspan(first, std::min(kDownloadBytes, bytes.size() - first));
     if (!check(cudaMemcpyAsync(staged, src.data + first, part.size(), cudaMemcpyDeviceToHost, stream_),
@@ -100,6 +117,37 @@ Result<void> CudaStream::download(std::span<std::byte> bytes, const Tensor& src)
     std::memcpy(part.data(), staged, part.size());
   }
   return {};
+}
+
+void CudaStream::begin_download(const Tensor& src, const Tensor& second) {
+  const size_t n_second = second ? second.size() : 0;
+  assert(src.size() > 0 && src.size() + n_second <= kMostLater && (src.size() + n_second) % 4 == 0);
+  assert(is_word(src.data) && is_word(second.data) && n_begun_ - n_ended_ < kLandings);
+  const Landing& landing = landings_[n_begun_++ % kLandings];
+  bring_words(*this, landing, n_begun_, {src.data, src.size()}, {second.data, n_second});
+}
+
+Result<void> CudaStream::end_download(std::span<std::byte> bytes) {
+  const Landing& landing = landings_[n_ended_++ % kLandings];
+  if (begin()) wait_for_landing(landing, n_ended_);
+  if (!error_) std::memcpy(bytes.data(), landing.words, bytes.size());
+  return outcome();
+}
+
+// A number in memory is seen sooner than an event, which other commands of the stream would wait for besides.
+void CudaStream::wait_for_landing(const Landing& landing, uint32_t number) {
+  constexpr int kLooks = 1 << 14;  // before it is asked whether the GPU has failed
+  const std::atomic_ref<uint32_t> landed(*landing.number);
+  for (int n = 0; landed.load(std::memory_order_acquire) != number; n = (n + 1) % kLooks) {
+    if (n + 1 < kLooks) continue;
+    const cudaError_t code = cudaStreamQuery(stream_);
+    if (code == cudaErrorNotReady) {
+      std::this_thread::yield();
+    } else if (landed.load(std::memory_order_acquire) != number) {
+      check(code == cudaSuccess ? cudaErrorUnknown : code, "a step");
+      return;
+    }
+  }
 }
 
 void CudaStream::copy(const Tensor& dst, const Tensor& src) {

@@ -12,6 +12,7 @@
 #include "kernels/cuda/runtime/memory.h"
 #include "kernels/cuda/runtime/recordings.h"
 #include "kernels/cuda/runtime/sketches.h"
+#include "kernels/cuda/runtime/words.h"
 #include "kernels/device.h"
 
 namespace parlance::cuda {
@@ -23,6 +24,8 @@ class CudaStream final : public Stream {
 
   void upload(const Tensor& dst, std::span<const std::byte> bytes) override;
   Result<void> download(std::span<std::byte> bytes, const Tensor& src) override;
+  void begin_download(const Tensor& src, const Tensor& second) override;
+  Result<void> end_download(std::span<std::byte> bytes) override;
   void copy(const Tensor& dst, const Tensor& src) override;
   Result<void> synchronize() override;
 
@@ -40,12 +43,14 @@ class CudaStream final : public Stream {
   void forget_recordings() override;
 
  private:
-  // Uploads go through a ring of page-locked slots, since their source may vanish before the GPU reads it.
+  // Uploads of more than a few words go through a ring of page-locked slots, since their source may vanish
+  // before the GPU reads it.
   struct Slot {
     std::byte* data = nullptr;
     cudaEvent_t is_free = nullptr;
   };
   static constexpr size_t kSlots = 8;
+  static constexpr uint32_t kLandings = 4;  // of downloads that were begun and not ended
 
   Result<void> prepare();
   // Makes the GPU current for this thread; false when the stream has failed.
@@ -53,6 +58,7 @@ class CudaStream final : public Stream {
   // Keeps the first error; true when there is none.
   bool check(cudaError_t code, std::string_view doing);
   Result<void> outcome() const;
+  void wait_for_landing(const Landing& landing, uint32_t number);
   cudaGraphExec_t record_graph(FunctionRef<void()> record);
   // Lets a kernel have the shared memory that it asks for.
   bool make_room(const void* kernel, size_t shared_bytes);
@@ -61,9 +67,11 @@ class CudaStream final : public Stream {
   const Gpu& gpu_;
   cudaStream_t stream_ = nullptr;
   std::unique_ptr<Buffer> counters_;
-  PinnedMemory staging_;  // the slots, then the bytes of a download
+  PinnedMemory staging_;  // the slots, then the landings, then the bytes of a download
   std::array<Slot, kSlots> slots_;
   size_t next_slot_ = 0;
+  std::array<Landing, kLandings> landings_;
+  uint32_t n_begun_ = 0, n_ended_ = 0;
   Recordings recordings_;
   std::unordered_set<const void*> raised_limits_;                              // of shared memory, by kernel
   std::map<std::tuple<const void*, size_t, unsigned>, int> clusters_at_once_;  // by kernel, memory, blocks

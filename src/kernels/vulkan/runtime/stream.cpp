@@ -19,7 +19,8 @@ constexpr size_t kMaxKept = 32;                     // recorded steps
 // More is given to the device early, so that it does not wait for the recording of a long prompt.
 constexpr size_t kMaxPendingCommands = 4096;
 constexpr size_t kMaxOnDevice = 4;  // submissions
-// A thread that sleeps until the device is done is woken tens of microseconds later: long beside a small model's token.
+// A thread that sleeps until the device is done is woken tens of microseconds later: long beside a small
+// model's token.
 constexpr std::chrono::milliseconds kLongestPolling{2};
 
 const VulkanBuffer& vulkan_buffer(const Tensor& tensor) {
@@ -44,17 +45,17 @@ void VulkanStream::start() {
   pool.queueFamilyIndex = context_.queue_family;
   note(context_.vk.vkCreateCommandPool(context_.device, &pool, nullptr, &command_pool_));
   staging_ = allocate_memory(context_, kStagingBytes, Placement::staging);
-  readback_ = allocate_memory(context_, kReadbackBytes, Placement::readback);
+  readback_ = allocate_memory(context_, kReadbackBytes + kLandings * kMostLater, Placement::readback);
   if (!staging_ || !readback_) note(VK_ERROR_OUT_OF_HOST_MEMORY);
 }
 
 VulkanStream::~VulkanStream() {
   // What is pending is dropped: nobody can read it any more.
-  if (!on_device_.empty()) {
-    context_.vk.vkWaitForFences(context_.device, static_cast<uint32_t>(on_device_.size()), on_device_.data(),
-                                VK_TRUE, UINT64_MAX);
+  for (const Submission& submission : on_device_) {
+    context_.vk.vkWaitForFences(context_.device, 1, &submission.fence, VK_TRUE, UINT64_MAX);
+    context_.vk.vkDestroyFence(context_.device, submission.fence, nullptr);
   }
-  for (const VkFence fence : on_device_) context_.vk.vkDestroyFence(context_.device, fence, nullptr);
+  on_device_.clear();
   for (const VkFence fence : spare_fences_) context_.vk.vkDestroyFence(context_.device, fence, nullptr);
   kept_.clear();
   once_.clear();
@@ -120,39 +121,47 @@ void VulkanStream::submit() {
     spare_fences_.pop_back();
   }
   const VkResult result = context_.submit(pending_, fence);
-  (result == VK_SUCCESS ? on_device_ : spare_fences_).push_back(fence);
+  if (result == VK_SUCCESS) {
+    on_device_.push_back({++n_submitted_, fence, std::move(once_)});
+    once_.clear();
+  } else {
+    spare_fences_.push_back(fence);
+  }
   note(result);
   pending_.clear();
   n_pending_commands_ = 0;
   if (on_device_.size() >= kMaxOnDevice) wait();
 }
 
-// Looks whether the device has done everything, for a while. Where it is the CPU, that would take its time.
-void VulkanStream::poll() const {
+// Looks whether the device has done all up to a fence, for a while. Where it is the CPU, that would take its
+// time.
+void VulkanStream::poll(VkFence fence) const {
   if (context_.physical.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU) return;
   const auto end = std::chrono::steady_clock::now() + kLongestPolling;
-  while (context_.vk.vkGetFenceStatus(context_.device, on_device_.back()) == VK_NOT_READY &&
+  while (context_.vk.vkGetFenceStatus(context_.device, fence) == VK_NOT_READY &&
          std::chrono::steady_clock::now() < end) {
     std::this_thread::yield();
   }
 }
 
-// Submits what is pending and waits until the device has done everything.
-void VulkanStream::wait() {
-  submit();
-  if (on_device_.empty()) return;
-  poll();
-  const auto n = static_cast<uint32_t>(on_device_.size());
-  const VkResult result =
-      context_.vk.vkWaitForFences(context_.device, n, on_device_.data(), VK_TRUE, UINT64_MAX);
-  note(result);
+void VulkanStream::wait(uint64_t number) {
+  if (number > n_submitted_) submit();
+  // The last one that is waited for is the last to be done.
+  const auto end = std::ranges::find_if(on_device_, [&](const Submission& s) { return s.number > number; });
+  if (end == on_device_.begin()) return;
+  const VkFence last = std::prev(end)->fence;
+  poll(last);
+  note(context_.vk.vkWaitForFences(context_.device, 1, &last, VK_TRUE, UINT64_MAX));
   if (error_) return;
-  note(context_.vk.vkResetFences(context_.device, n, on_device_.data()));
-  spare_fences_.insert(spare_fences_.end(), on_device_.begin(), on_device_.end());
-  on_device_.clear();
-  std::move(once_.begin(), once_.end(), std::back_inserter(spare_));
-  once_.clear();
-  staging_used_ = 0;
+  for (auto done = on_device_.begin(); done != end; ++done) {
+    note(context_.vk.vkWaitForFences(context_.device, 1, &done->fence, VK_TRUE, UINT64_MAX));
+    note(context_.vk.vkResetFences(context_.device, 1, &done->fence));
+    if (error_) return;
+    spare_fences_.push_back(done->fence);
+    std::ranges::move(done->once, std::back_inserter(spare_));
+  }
+  on_device_.erase(on_device_.begin(), end);
+  if (on_device_.empty() && pending_.empty() && !loose_) staging_used_ = 0;
 }
 
 Result<void> VulkanStream::synchronize() {
@@ -195,6 +204,33 @@ Result<void> VulkanStream::download(std::span<std::byte> bytes, const Tensor& sr
     if (!copy_piece(src, done, bytes.subspan(done, std::min(kReadbackBytes, bytes.size() - done)))) break;
   }
   if (error_) return tl::unexpected(*error_);
+  return {};
+}
+
+void VulkanStream::begin_download(const Tensor& src, const Tensor& second) {
+  assert(n_begun_ - n_ended_ < kLandings && !step_);
+  const uint64_t landing = n_begun_++ % kLandings;
+  Recording* recording = target();
+  if (!recording) return;
+  size_t at = kReadbackBytes + landing * kMostLater;
+  for (const Tensor* tensor : {&src, &second}) {
+    if (!*tensor) continue;
+    recording->copy(vulkan_buffer(*tensor).handle(), block_offset(*tensor), readback_->buffer, at,
+                    tensor->size());
+    at += tensor->size();
+  }
+  assert(at <= kReadbackBytes + (landing + 1) * kMostLater);
+  recording->show_to_host();
+  submit();
+  landed_with_[landing] = n_submitted_;
+}
+
+Result<void> VulkanStream::end_download(std::span<std::byte> bytes) {
+  const uint64_t landing = n_ended_++ % kLandings;
+  wait(landed_with_[landing]);
+  if (error_) return tl::unexpected(*error_);
+  if (!bytes.empty())
+    std::memcpy(bytes.data(), readback_->mapped + kReadbackBytes + landing * kMostLater, bytes.size());
   return {};
 }
 

@@ -3,6 +3,8 @@
 // buffer is kept.
 #pragma once
 
+#include <array>
+#include <deque>
 #include <list>
 #include <memory>
 #include <optional>
@@ -21,6 +23,8 @@ class VulkanStream final : public ShaderStream {
 
   void upload(const Tensor& dst, std::span<const std::byte> bytes) override;
   Result<void> download(std::span<std::byte> bytes, const Tensor& src) override;
+  void begin_download(const Tensor& src, const Tensor& second) override;
+  Result<void> end_download(std::span<std::byte> bytes) override;
   void copy(const Tensor& dst, const Tensor& src) override;
   Result<void> synchronize() override;
 
@@ -48,6 +52,16 @@ class VulkanStream final : public ShaderStream {
     std::unique_ptr<Recording> recording;
   };
 
+  // What was given to the device at once.
+  struct Submission {
+    uint64_t number = 0;
+    VkFence fence = VK_NULL_HANDLE;
+    std::vector<std::unique_ptr<Recording>> once;  // of it, those that are not kept
+  };
+
+  // Downloads that were begun and not ended, at most, each with a place of its own in readback_.
+  static constexpr uint64_t kLandings = 4;
+
   void start();
   // Where commands go now, or null after an error: the step that is being recorded, or else loose_.
   Recording* target();
@@ -56,8 +70,10 @@ class VulkanStream final : public ShaderStream {
   void queue(Recording& recording);
   void keep(uint64_t key, std::unique_ptr<Recording> recording);
   void submit();
-  void poll() const;
-  void wait();
+  void poll(VkFence fence) const;
+  // Submits what is pending and waits until the device has done everything, or all up to a submission.
+  void wait() { wait(UINT64_MAX); }
+  void wait(uint64_t number);
   void note(VkResult result);
   void note(const Error& error);
   bool bind(const Operand& operand, VkDescriptorBufferInfo& info);
@@ -79,8 +95,11 @@ class VulkanStream final : public ShaderStream {
 
   std::vector<VkCommandBuffer> pending_;  // to be submitted, in order
   size_t n_pending_commands_ = 0;
-  std::vector<std::unique_ptr<Recording>> once_;  // pending or on the device, not kept
-  std::vector<VkFence> on_device_;                // of submissions that nobody has waited for
+  std::vector<std::unique_ptr<Recording>> once_;  // pending, not kept
+  std::deque<Submission> on_device_;              // that nobody has waited for
+  uint64_t n_submitted_ = 0;
+  std::array<uint64_t, kLandings> landed_with_ = {};  // the submission that a download comes with
+  uint64_t n_begun_ = 0, n_ended_ = 0;                // downloads
   std::vector<std::unique_ptr<Recording>> spare_;
   std::vector<VkFence> spare_fences_;
 };

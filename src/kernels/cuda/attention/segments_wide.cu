@@ -102,14 +102,12 @@ struct TileRows {
 struct WarpHead {
   static constexpr int kEach = kDim / 32;
   static_assert(kEach == 4);
-  float x[kEach] = {};
+  float x[kEach];
 
-  __device__ void load(const float* head, int head_dim, int lane) {
-    if (kEach * lane < head_dim) take(*reinterpret_cast<const float4*>(head + kEach * lane));
-  }
+  __device__ explicit WarpHead(const float4& v) { take(v); }
 
   // Of kDim elements; the sum is that of sum_of_squares(): eight lanes have the values of a warp.
-  __device__ void norm(const float* weight, float eps, int lane) {
+  __device__ void norm(const float4& w, float eps) {
     float sums[kEach];
 #pragma unroll
     for (int i = 0; i < kEach; ++i) {
@@ -122,14 +120,11 @@ struct WarpHead {
 #pragma unroll
     for (int mask = 16; mask > 4; mask /= 2) sum = __fadd_rn(sum, __shfl_xor_sync(kAllLanes, sum, mask));
     const float scale = 1 / sqrtf(sum / static_cast<float>(kDim) + eps);
-    const float4 w = reinterpret_cast<const float4*>(weight)[lane];
     take(make_float4(x[0] * scale * w.x, x[1] * scale * w.y, x[2] * scale * w.z, x[3] * scale * w.w));
   }
 
   // Pairs are halves of the head.
-  __device__ void turn(const float* cosines, int lane) {
-    const float4 cosine = reinterpret_cast<const float4*>(cosines)[lane % 16],
-                 sine = reinterpret_cast<const float4*>(cosines)[16 + lane % 16];
+  __device__ void turn(const float4& cosine, const float4& sine, int lane) {
     const float c[kEach] = {cosine.x, cosine.y, cosine.z, cosine.w};
     const float s[kEach] = {sine.x, sine.y, sine.z, sine.w};
 #pragma unroll
@@ -180,47 +175,70 @@ struct WarpHead {
 };
 
 constexpr int kRoundWarps = 8;
+constexpr int kRoundRows = 4;  // of a warp; those of a segment begin at a multiple of it
+static_assert(kAlignedRows % kRoundRows == 0);
 
-// A warp for each head of q, then of k, then of v, of each padded row.
+// A warp for each head of q, then of k, then of v, of kRoundRows padded rows. What the next row needs is on its way
+// while one is rounded.
 __global__ void __launch_bounds__(32 * kRoundWarps) round_heads(const __grid_constant__ WideSegments p) {
   let_next_start();
-  wait_for_previous();
   const int lane = threadIdx.x % 32;
   const int index = static_cast<int>(blockIdx.x) * kRoundWarps + static_cast<int>(threadIdx.x) / 32;
   const int n_heads = p.n_head + 2 * p.n_head_kv;
-  const int row = index / n_heads, head = index % n_heads;
-  if (row >= p.n_rows) return;
-  int token = -1;
-  for (int i = 0; i < p.n_segments; ++i) {
-    const SegmentRows segment = segment_of(p, i);
-    if (row < segment.first_padded) break;
-    if (row - segment.first_padded < segment.n) token = segment.first + row - segment.first_padded;
-  }
+  const int first_row = index / n_heads * kRoundRows, head = index % n_heads;
   const bool is_q = head < p.n_head, is_k = !is_q && head < p.n_head + p.n_head_kv;
   const int head_of_side = is_q ? head : is_k ? head - p.n_head : head - p.n_head - p.n_head_kv;
+  const float* const norm = is_q ? p.q_norm : is_k ? p.k_norm : nullptr;
+  const float4 norms = norm ? reinterpret_cast<const float4*>(norm)[lane] : float4{};
+  wait_for_previous();
+  if (first_row >= p.n_rows) return;
+  int first_token = 0, n_tokens = 0;  // of these rows; zeros follow
+  for (int i = 0; i < p.n_segments; ++i) {
+    const SegmentRows segment = segment_of(p, i);
+    if (first_row < segment.first_padded) break;
+    first_token = segment.first + first_row - segment.first_padded;
+    n_tokens = segment.first + segment.n - first_token;
+  }
+  const int of_side = is_q ? p.n_head : p.n_head_kv;
   const float* const side = is_q ? p.q : is_k ? p.k : p.v;
-  WarpHead own;
-  if (token >= 0) {
-    const int of_side = is_q ? p.n_head : p.n_head_kv;
-    own.load(side + (static_cast<int64_t>(token) * of_side + head_of_side) * p.head_dim, p.head_dim, lane);
-    if (is_q || is_k) {
-      const float* const norm = is_q ? p.q_norm : p.k_norm;
-      if (norm) own.norm(norm, p.eps, lane);
-      if (p.angles) own.turn(p.angles + static_cast<int64_t>(token) * kDim, lane);
+  const bool turns = p.angles && (is_q || is_k);
+  float4 x{}, cosine{}, sine{};
+  const auto load = [&](int i) {
+    x = float4{};
+    if (i >= n_tokens) return;
+    const int64_t token = first_token + i;
+    if (WarpHead::kEach * lane < p.head_dim)
+      x = *reinterpret_cast<const float4*>(side + (token * of_side + head_of_side) * p.head_dim +
+                                           WarpHead::kEach * lane);
+    if (!turns) return;
+    const auto* const angles = reinterpret_cast<const float4*>(p.angles + token * kDim);
+    cosine = angles[lane % 16];
+    sine = angles[16 + lane % 16];
+  };
+  load(0);
+#pragma unroll 1
+  for (int i = 0; i < kRoundRows; ++i) {
+    const int row = first_row + i;
+    WarpHead own(x);
+    const float4 cosines = cosine, sines = sine;
+    if (i + 1 < kRoundRows) load(i + 1);
+    if (i < n_tokens) {
+      if (norm) own.norm(norms, p.eps);
+      if (turns) own.turn(cosines, sines, lane);
+    }
+    if (is_q) {
+      const auto e = own.exchanged(lane, 2);
+      uint16_t* const to = QueryRow::at(p, head, row) + QueryRow::place((lane & ~2) * WarpHead::kEach);
+      *reinterpret_cast<uint4*>(to + (e.has_rests ? kDim : 0)) =
+          make_uint4(e.of_first[0], e.of_second[0], e.of_first[1], e.of_second[1]);
+    } else {
+      const auto e = own.exchanged(lane, 1);
+      const int value = (lane & ~1) * WarpHead::kEach;
+      *reinterpret_cast<uint4*>(TileRows::at(p, head - p.n_head, e.has_rests, value / kSliceValues) +
+                                TileRows::place(row, value)) =
+          make_uint4(e.of_first[0], e.of_first[1], e.of_second[0], e.of_second[1]);
     }
   }
-  if (is_q) {
-    const auto e = own.exchanged(lane, 2);
-    uint16_t* const to = QueryRow::at(p, head, row) + QueryRow::place((lane & ~2) * WarpHead::kEach);
-    *reinterpret_cast<uint4*>(to + (e.has_rests ? kDim : 0)) =
-        make_uint4(e.of_first[0], e.of_second[0], e.of_first[1], e.of_second[1]);
-    return;
-  }
-  const auto e = own.exchanged(lane, 1);
-  const int value = (lane & ~1) * WarpHead::kEach;
-  *reinterpret_cast<uint4*>(TileRows::at(p, head - p.n_head, e.has_rests, value / kSliceValues) +
-                            TileRows::place(row, value)) =
-      make_uint4(e.of_first[0], e.of_first[1], e.of_second[0], e.of_second[1]);
 }
 
 // ---- A warpgroup's rows ----
@@ -469,7 +487,7 @@ __global__ void __launch_bounds__(kThreads, 1) attend_segments(const __grid_cons
 }
 
 void launch_segments(Stream& stream, const WideSegments& p, int64_t n_tokens) {
-  const int64_t n_heads = (p.n_head + 2 * p.n_head_kv) * static_cast<int64_t>(p.n_rows);
+  const int64_t n_heads = (p.n_head + 2 * p.n_head_kv) * static_cast<int64_t>(p.n_rows / kRoundRows);
   launch(stream, round_heads,
          {.grid = dim3(static_cast<unsigned>(div_up<int64_t>(n_heads, kRoundWarps))),
           .block = dim3(32 * kRoundWarps)},

@@ -1,5 +1,5 @@
-// draw_tokens on CUDA: a block for each row, a thread for each logit that is told. Its code is short, since it is not at
-// hand when it runs.
+// draw_tokens on CUDA: a block for each row, a thread for each logit that is told. Its code is short, since
+// it is not at hand when it runs.
 #include "kernels/cuda/kernels.h"
 #include "kernels/cuda/reduce.cuh"
 #include "kernels/cuda/runtime/launch.h"
@@ -33,8 +33,8 @@ __device__ Sums add_up(float value, float (&of_warps)[kWarps]) {
 }
 
 // Block `row`.
-__global__ void __launch_bounds__(kThreads) draw_tokens(const int32_t* all, int n_told, const int32_t* draws,
-                                                        int64_t stride, int32_t* tokens) {
+__global__ void __launch_bounds__(kThreads)
+    draw_tokens(const int32_t* all, int n_told, const int32_t* draws, int64_t stride, int32_t* tokens) {
   __shared__ float of_warps[kWarps];
   let_next_start();
   wait_for_previous();
@@ -55,7 +55,8 @@ __global__ void __launch_bounds__(kThreads) draw_tokens(const int32_t* all, int 
     for (int pass = 0; pass < 2; ++pass) {
       const float weight = thread < n ? __expf(below * sharpness) : 0;
       const Sums sums = add_up(weight, of_warps);
-      const bool is_left = thread < n && weight >= min_p && (top_p >= 1 || sums.here - weight < top_p * sums.all);
+      const bool is_left =
+          thread < n && weight >= min_p && (top_p >= 1 || sums.here - weight < top_p * sums.all);
       const bool is_before = thread < n - 1 && !(sums.here > random * sums.all);
       const int count = __syncthreads_count(pass == 0 ? is_left || thread == 0 : is_before);
       if (pass == 0) n = count;
@@ -67,7 +68,8 @@ __global__ void __launch_bounds__(kThreads) draw_tokens(const int32_t* all, int 
 }
 
 void run_draw_tokens(Stream& stream, const DrawTokensArgs& args) {
-  launch(stream, draw_tokens, {.grid = dim3(static_cast<unsigned>(args.told.n_rows())), .block = dim3(kThreads)},
+  launch(stream, draw_tokens,
+         {.grid = dim3(static_cast<unsigned>(args.told.n_rows())), .block = dim3(kThreads)},
          args.told.as<const int32_t>(), static_cast<int>(args.told.ne[0]), args.draws.as<const int32_t>(),
          args.draws.ne[0], args.tokens.as<int32_t>());
 }

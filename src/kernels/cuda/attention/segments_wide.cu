@@ -178,8 +178,8 @@ constexpr int kRoundWarps = 8;
 constexpr int kRoundRows = 4;  // of a warp; those of a segment begin at a multiple of it
 static_assert(kAlignedRows % kRoundRows == 0);
 
-// A warp for each head of q, then of k, then of v, of kRoundRows padded rows. What the next row needs is on its way
-// while one is rounded.
+// A warp for each head of q, then of k, then of v, of kRoundRows padded rows. What the next row needs is on
+// its way while one is rounded.
 __global__ void __launch_bounds__(32 * kRoundWarps) round_heads(const __grid_constant__ WideSegments p) {
   let_next_start();
   const int lane = threadIdx.x % 32;

@@ -1,15 +1,18 @@
 // Many tokens times f16 or quantised weights on the tensor cores of compute capability 9.0, which take tokens
 // from shared memory as f16 and sum in f32 while threads go on. Here are the shapes of tiles and the kernel
 // for f16 weights, which come from shared memory, too, in steps of 64 values that several copies are ahead
-// of; wide_blocks.cu has that for quantised ones. Tokens have been rounded before, and lie as the tensor
-// cores want them (halve_for_wide()), so that one copy brings a step of them.
+// of; wide_brought.cu has that for the most tokens, wide_blocks.cu for quantised weights. Tokens have been
+// rounded before, and lie as the tensor cores want them (halve_for_wide()), so that one copy brings a step of
+// them.
 #include "kernels/cuda/matmul/wide_gemm.h"
 
 #include <algorithm>
 
+#include "kernels/cuda/matmul/wide_brought.h"
 #include "kernels/cuda/matmul/wide_kept.h"
 #include "kernels/cuda/matmul/wide_rounded.cuh"
 #include "kernels/cuda/matmul/wide_rounded.h"
+#include "kernels/cuda/matmul/wide_rows.cuh"
 #include "kernels/cuda/matmul/wide_tile.cuh"
 
 namespace parlance::cuda {
@@ -20,73 +23,9 @@ namespace {
 
 using namespace wide_tile;
 
-constexpr int kStepPieces = kHalfStepValues * 2 / kPieceBytes;  // of a row
 constexpr int kMmaSteps = kHalfStepValues / 16;
-constexpr int kTileBytes = kTileRows * kSwizzledRowBytes;
 // Steps are on their way kAhead steps before they are multiplied.
 constexpr int kAhead = 2;
-
-// The pieces of a step's rows that a thread brings.
-constexpr int kRowsAtOnce = kThreads / kStepPieces, kPieces = kTileRows / kRowsAtOnce;
-__device__ int piece() {
-  return static_cast<int>(threadIdx.x) % kStepPieces;
-}
-__device__ int row_of(int i) {
-  return i * kRowsAtOnce + static_cast<int>(threadIdx.x) / kStepPieces;
-}
-
-// Those of every step.
-class Weights {
- public:
-  __device__ Weights(const Products& p, const Place& place) : n_in_(p.n_in) {
-#pragma unroll
-    for (int i = 0; i < kPieces; ++i) {
-      const int row = row_of(i);
-      const GroupRows rows = place.rows_of(p, row / kWarpgroupRows);
-      from_[i] = rows.row(row % kWarpgroupRows) + piece() * kPieceBytes;
-    }
-  }
-
-  // Values past the end of a row are zero. Behind the last row that exists, it is meant.
-  __device__ void copy(uint8_t* tile, int step) const {
-    const int at = step * kSwizzledRowBytes;
-    const bool exists = at + piece() * kPieceBytes < n_in_ * static_cast<int>(sizeof(uint16_t));
-#pragma unroll
-    for (int i = 0; i < kPieces; ++i)
-      copy_piece(tile + swizzled_place(row_of(i), piece()), from_[i] + (exists ? at : 0),
-                 exists ? kPieceBytes : 0);
-  }
-
- private:
-  const int n_in_;
-  const uint8_t* from_[kPieces];
-};
-
-// The same of weights that are kept as f16 in tiles (kept_weights.h): rows of a step follow each other, and
-// steps are Output::row_bytes apart.
-class KeptTiles {
- public:
-  __device__ KeptTiles(const Products& p, const Place& place) : step_bytes_(place.output.row_bytes) {
-#pragma unroll
-    for (int i = 0; i < kPieces; ++i) {
-      const int row = row_of(i), group = row / kWarpgroupRows;
-      const Output& output = p.is_gated && group == 1 ? p.outputs[1] : place.output;
-      const int first = place.first_row + (p.is_gated ? 0 : group * kWarpgroupRows);
-      from_[i] = output.weight + static_cast<int64_t>(first) * kSwizzledRowBytes +
-                 swizzled_place(row % kWarpgroupRows, piece());
-    }
-  }
-
-  __device__ void copy(uint8_t* tile, int step) const {
-    const int64_t at = step * step_bytes_;
-#pragma unroll
-    for (int i = 0; i < kPieces; ++i) copy_piece(tile + swizzled_place(row_of(i), piece()), from_[i] + at);
-  }
-
- private:
-  const int64_t step_bytes_;
-  const uint8_t* from_[kPieces];
-};
 
 // Two blocks share a multiprocessor: one multiplies while the other waits for its steps or stores what has
 // come of them. There is no room for a step to be multiplied while the one before still is.
@@ -98,7 +37,7 @@ struct Steps {
 };
 
 // Block (tile of tokens, tile of rows, part). Tiles of tokens that share weights run side by side.
-template <class RowPieces, int kTokens>
+template <template <int> class Rows, int kTokens>
 __global__ void __launch_bounds__(kThreads, 2)
     multiply_halves(const __grid_constant__ Products p, const WideActivations x, const Parts parts,
                     const Split split, MatmulEnd matmul_end, bool is_made_before) {
@@ -109,7 +48,7 @@ __global__ void __launch_bounds__(kThreads, 2)
   start_arrivals(tokens_there);
   uint8_t* const shared = first_tile(dynamic);
   const Place place(p, parts, kTokens);
-  const RowPieces weights(p, place);
+  const Rows<kThreads> weights(p, place, static_cast<int>(threadIdx.x));
   const int begin = place.begin, end = place.end;
   const auto stage = [&](int step) { return shared + (step - begin) % S::kStages * S::kStageBytes; };
   const auto tile = [&](int step) { return stage(step) + kTokensBytes<kTokens>; };
@@ -149,11 +88,11 @@ __global__ void __launch_bounds__(kThreads, 2)
   end_tile<kTokens>(p, x, place, matmul_end, parts, split, sums, shared);
 }
 
-template <class RowPieces, int kTokens>
+template <template <int> class Rows, int kTokens>
 void launch_halves(Stream& stream, const Products& products, const WideActivations& x, const Parts& parts,
                    const Split& split, MatmulEnd end, bool is_made_before, const NextNorm* next) {
   const int n_token_tiles = div_up(products.n_tokens, kTokens);
-  launch(stream, multiply_halves<RowPieces, kTokens>,
+  launch(stream, multiply_halves<Rows, kTokens>,
          {.grid = dim3(static_cast<unsigned>(n_token_tiles), static_cast<unsigned>(products.n_tiles),
                        static_cast<unsigned>(parts.n)),
           .block = dim3(kThreads),
@@ -171,9 +110,9 @@ size_t halves_shared(int tile_tokens) {
 void wide_halves(Stream& stream, int tile_tokens, const Products& products, const WideActivations& x,
                  const Parts& parts, const Split& split, MatmulEnd end, bool is_made_before, bool is_kept,
                  const NextNorm* next) {
-  const auto run = is_kept ? tile_tokens == 64 ? launch_halves<KeptTiles, 64> : launch_halves<KeptTiles, 128>
-                   : tile_tokens == 64 ? launch_halves<Weights, 64>
-                                       : launch_halves<Weights, 128>;
+  const auto run = is_kept ? tile_tokens == 64 ? launch_halves<KeptRows, 64> : launch_halves<KeptRows, 128>
+                   : tile_tokens == 64 ? launch_halves<PlainRows, 64>
+                                       : launch_halves<PlainRows, 128>;
   run(stream, products, x, parts, split, end, is_made_before, next);
 }
 
@@ -188,6 +127,13 @@ int tile_tokens_for_blocks(int n_tokens) {
 int tile_tokens_for_halves(const Products& products) {
   constexpr int kNarrow = 64, kWide = 128, kFewTokens = 512, kFewValues = 3072;
   return products.n_tokens <= kFewTokens && products.n_in <= kFewValues ? kNarrow : kWide;
+}
+
+// Of these, the ones that have so much to do that it is worth more to read less.
+bool are_brought(const Products& products, bool is_kept) {
+  constexpr int kFewestTokens = 1024, kFewestValues = 2048;
+  return !is_kept && products.n_tokens >= kFewestTokens && products.n_in >= kFewestValues &&
+         tile_tokens_for_blocks(products.n_tokens) == kMostTileTokens;
 }
 
 }  // namespace
@@ -227,9 +173,13 @@ Done multiply(Stream& stream, const FusedMatmulArgs& args, DType dtype, const Wi
   const Products plain = products_of(args.products, dtype, kTileRows);
   const bool is_widened = dtype != DType::f16 && !is_kept && widened_bytes(args.products) > 0;
   const bool is_f16 = dtype == DType::f16 || is_widened || is_kept;
-  const int tile_tokens = is_f16 ? tile_tokens_for_halves(plain) : tile_tokens_for_blocks(plain.n_tokens);
+  const bool is_brought = is_f16 && are_brought(plain, is_kept);
+  const int tile_tokens =
+      is_f16 && !is_brought ? tile_tokens_for_halves(plain) : tile_tokens_for_blocks(plain.n_tokens);
   const int n_token_tiles = div_up(plain.n_tokens, tile_tokens);
-  const size_t shared = is_f16 ? halves_shared(tile_tokens) : wide_blocks_shared(dtype, tile_tokens);
+  const size_t shared = is_brought ? wide_brought_shared()
+                        : is_f16   ? halves_shared(tile_tokens)
+                                   : wide_blocks_shared(dtype, tile_tokens);
   const int tile_values = kTileRows * tile_tokens;
   const Parts parts = parts_for_blocks(stream, plain, n_token_tiles, kUnitValues, shared, tile_values);
   if (args.end == MatmulEnd::gate && parts.n > 1) return Done::nothing;
@@ -256,12 +206,14 @@ Done multiply(Stream& stream, const FusedMatmulArgs& args, DType dtype, const Wi
       products.outputs[i++].row_bytes = static_cast<int64_t>(kept.n_rows) * kSwizzledRowBytes;
     }
   }
-  if (is_f16) {
+  if (is_brought) {
+    wide_brought(stream, products, x, parts, split, args.end, is_widened);
+  } else if (is_f16) {
     wide_halves(stream, tile_tokens, products, x, parts, split, args.end, is_widened, is_kept, next);
   } else {
     wide_blocks(stream, dtype, tile_tokens, products, x, parts, split, args.end);
   }
-  return next && is_f16 && split.sums ? Done::rounded : Done::products;
+  return next && is_f16 && !is_brought && split.sums ? Done::rounded : Done::products;
 }
 
 }  // namespace

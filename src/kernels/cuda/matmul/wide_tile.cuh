@@ -64,6 +64,11 @@ __device__ void copy_tokens(uint8_t* stage, Arrivals& there, const WideActivatio
   there.arrive_with(stage, x.step(step, first_token), static_cast<uint32_t>(n * kSwizzledRowBytes));
 }
 
+// Those who have the tile's sums, which may not be all of a block.
+__device__ inline void wait_for_tile() {
+  asm volatile("bar.sync 1, %0;" ::"n"(kThreads) : "memory");
+}
+
 // Scales a tile's sums and leaves, adds up or gates them. `room` is shared memory for what the warpgroups of
 // a gate tell each other: half of the sums of both.
 template <int kTokens>
@@ -107,37 +112,50 @@ __device__ void end_tile(const Products& p, const WideActivations& x, const Plac
 #pragma unroll
       for (int e = 0; e < 4; ++e) {
         const int t = place.first_token + 8 * n + lane % 4 * 2 + e % 2;
-        if (has_row[e / 2] && t < p.n_tokens) {
-          float* const at = to + t * stride + e / 2 * 8;
-          *at = value(n, e, at);
-        }
+        if (has_row[e / 2] && t < p.n_tokens) to[t * stride + e / 2 * 8] = value(n, e);
       }
     }
   };
   constexpr int kColumns = kTokens / 8;
   if (!is_gated) {
     if (end == MatmulEnd::add) {
-      store(0, kColumns, [&](int n, int e, const float* at) { return *at + tile[0][n][e]; });
-    } else {
-      store(0, kColumns, [&](int n, int e, const float*) { return tile[0][n][e]; });
+      // Nobody tells the compiler that what is stored is not what is loaded next: many loads come first.
+      constexpr int kAtOnce = 4;
+#pragma unroll
+      for (int first = 0; first < kColumns; first += kAtOnce) {
+        float before[kAtOnce][4];
+#pragma unroll
+        for (int n = 0; n < kAtOnce; ++n) {
+#pragma unroll
+          for (int e = 0; e < 4; ++e) {
+            const int t = place.first_token + 8 * (first + n) + lane % 4 * 2 + e % 2;
+            if (has_row[e / 2] && t < p.n_tokens) before[n][e] = to[t * stride + e / 2 * 8];
+          }
+        }
+#pragma unroll
+        for (int n = 0; n < kAtOnce; ++n) {
+#pragma unroll
+          for (int e = 0; e < 4; ++e) tile[0][first + n][e] += before[n][e];
+        }
+      }
     }
+    store(0, kColumns, [&](int n, int e) { return tile[0][n][e]; });
     return;
   }
   // Each warpgroup gates one half of the tokens.
   auto* const told = reinterpret_cast<float*>(room) + thread % kWarpgroupThreads;
   constexpr int kHalfColumns = kColumns / 2, kHalfSums = kHalfColumns * 4;
-  __syncthreads();
+  wait_for_tile();
 #pragma unroll
   for (int i = 0; i < kHalfSums; ++i)
     told[(group * kHalfSums + i) * kWarpgroupThreads] = group == 0 ? sums[kHalfSums + i] : sums[i];
-  __syncthreads();
+  wait_for_tile();
   const float* const heard = told + (1 - group) * kHalfSums * kWarpgroupThreads;
   if (group == 0) {
-    store(0, kHalfColumns, [&](int n, int e, const float*) {
-      return silu(tile[0][n][e]) * heard[(4 * n + e) * kWarpgroupThreads];
-    });
+    store(0, kHalfColumns,
+          [&](int n, int e) { return silu(tile[0][n][e]) * heard[(4 * n + e) * kWarpgroupThreads]; });
   } else {
-    store(kHalfColumns, kColumns, [&](int n, int e, const float*) {
+    store(kHalfColumns, kColumns, [&](int n, int e) {
       return silu(heard[(4 * (n - kHalfColumns) + e) * kWarpgroupThreads]) * tile[0][n][e];
     });
   }

@@ -34,7 +34,8 @@ __global__ void bring(uint32_t* dst, volatile uint32_t* landed, uint32_t number,
                       const uint32_t* second, uint32_t n_first, uint32_t n) {
   let_next_start();
   wait_for_previous();
-  for (uint32_t i = threadIdx.x; i < n; i += blockDim.x) dst[i] = i < n_first ? first[i] : second[i - n_first];
+  for (uint32_t i = threadIdx.x; i < n; i += blockDim.x)
+    dst[i] = i < n_first ? first[i] : second[i - n_first];
   __threadfence_system();
   __syncthreads();
   if (threadIdx.x == 0) *landed = number;
@@ -45,8 +46,8 @@ void store_up_to(Stream& s, std::byte* dst, std::span<const std::byte> bytes) {
   Words<kBytes> from;
   std::memcpy(from.words, bytes.data(), bytes.size());
   const size_t n = bytes.size() / 4;
-  launch(s, store<kBytes>, {.grid = dim3(1), .block = dim3(threads_for(n))},
-         reinterpret_cast<uint32_t*>(dst), static_cast<uint32_t>(n), from);
+  launch(s, store<kBytes>, {.grid = dim3(1), .block = dim3(threads_for(n))}, reinterpret_cast<uint32_t*>(dst),
+         static_cast<uint32_t>(n), from);
 }
 
 }  // namespace
@@ -60,9 +61,9 @@ void bring_words(Stream& s, const Landing& landing, uint32_t number, std::span<c
                  std::span<const std::byte> second) {
   const size_t n_first = first.size() / 4, n = n_first + second.size() / 4;
   const auto words = [](const std::byte* bytes) { return reinterpret_cast<const uint32_t*>(bytes); };
-  launch(s, bring, {.grid = dim3(1), .block = dim3(threads_for(n))}, reinterpret_cast<uint32_t*>(landing.words),
-         landing.number, number, words(first.data()), words(second.data()), static_cast<uint32_t>(n_first),
-         static_cast<uint32_t>(n));
+  launch(s, bring, {.grid = dim3(1), .block = dim3(threads_for(n))},
+         reinterpret_cast<uint32_t*>(landing.words), landing.number, number, words(first.data()),
+         words(second.data()), static_cast<uint32_t>(n_first), static_cast<uint32_t>(n));
 }
 
 }  // namespace parlance::cuda

@@ -107,14 +107,20 @@ TEST_F(FairnessTest, AnAnswerPutAsideAtAnyStepIsTheSame) {
   struct Case {
     const TextModel* model;
     KvFormat k, v;
-    bool looks_up;
+    bool looks_up, goes_ahead = false;
   };
   for (const Case& one : {Case{loaded_.model.get(), KvFormat::f16, KvFormat::f16, false},
+                          {loaded_.model.get(), KvFormat::f16, KvFormat::f16, false, true},
                           {loaded_.model.get(), KvFormat::q8_0, KvFormat::tbq4_0, true},
                           {hybrid.model.get(), KvFormat::f16, KvFormat::f16, false},
                           {hybrid.model.get(), KvFormat::f16, KvFormat::f16, true}}) {
     if (!one.model) continue;
-    SessionOptions options{.n_ctx = 128, .n_batch = 8, .n_seq = 1, .n_waiting = 4, .looks_up = one.looks_up};
+    SessionOptions options{.n_ctx = 128,
+                           .n_batch = 8,
+                           .n_seq = 1,
+                           .n_waiting = 4,
+                           .looks_up = one.looks_up,
+                           .goes_ahead = one.goes_ahead};
     options.cache.k.format = one.k;
     options.cache.v.format = one.v;
     const auto context = Context::create(*one.model, options);
@@ -142,7 +148,8 @@ TEST_F(FairnessTest, AnAnswerPutAsideAtAnyStepIsTheSame) {
         }
       }
     }
-    EXPECT_GT(context_->scheduler().stats().n_preemptions, 10u);
+    // A step that is queued already comes before who is urgent.
+    EXPECT_GT(context_->scheduler().stats().n_preemptions, one.goes_ahead ? 8u : 10u);
     context_->tree().evict({INT32_MAX, INT32_MAX});
     EXPECT_EQ(context_->pools()[PageKind::main].n_free() + 1, context_->pools()[PageKind::main].n_pages());
     const auto again = start(Priority::interactive, 5, 1);  // the one sequence is free

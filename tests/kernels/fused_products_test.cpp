@@ -130,17 +130,17 @@ TEST_P(FusedProducts, OfPiecesOfPromptsToo) {
   types.insert(types.end(), float_types().begin(), float_types().end());
   for (const WeightType& type : types) {
     const int64_t block = traits(type.dtype).block_elements;
-    for (const int64_t n_in : {block, int64_t{1024}, int64_t{1280}, int64_t{3072}}) {
-      if (n_in % block != 0) continue;
-      const bool is_usual = type.dtype == DType::q8_0 || type.dtype == DType::f16;
-      for (const int64_t n_out : {int64_t{37}, n_in < 1000 ? int64_t{6000} : int64_t{200}, int64_t{1900}}) {
-        const bool is_large = n_out == 1900;  // tiles of 256 tokens, none of which has parts
-        if (is_large && !(is_usual && n_in == 3072)) continue;
+    const bool is_usual = type.dtype == DType::q8_0 || type.dtype == DType::f16;
+    for (const int64_t n_in : {block, int64_t{1024}, int64_t{1280}, int64_t{3072}, int64_t{4096}}) {
+      const bool is_large = n_in == 4096;  // tiles of 256 tokens, of which none has parts
+      if (n_in % block != 0 || (is_large && !is_usual)) continue;
+      const int64_t many = is_large ? 1900 : n_in < 1000 ? 6000 : 200;
+      for (const int64_t n_out : {int64_t{37}, many}) {
         SCOPED_TRACE(testing::Message() << name_of(type.dtype) << " " << n_in << " x " << n_out);
         const Linear a = random_linear(bench, type, n_in, n_out, n_out == 37);
         const Linear b = random_linear(bench, type, n_in, n_out, false);
         for (const int64_t n_rows : {65, 130, 500, 1100}) {
-          if (is_large != (n_rows > 500)) continue;
+          if (is_large != (n_rows == 1100)) continue;
           SCOPED_TRACE(testing::Message() << n_rows << " rows");
           expect_products(bench, a, b, n_rows);
           expect_sum(bench, a, n_rows);

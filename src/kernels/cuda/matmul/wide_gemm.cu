@@ -131,7 +131,7 @@ int tile_tokens_for_halves(const Products& products) {
 
 // Of these, the ones that have so much to do that it is worth more to read less.
 bool are_brought(const Products& products, bool is_kept) {
-  constexpr int kFewestTokens = 1024, kFewestValues = 2048;
+  constexpr int kFewestTokens = 1024, kFewestValues = 4096;
   return !is_kept && products.n_tokens >= kFewestTokens && products.n_in >= kFewestValues &&
          tile_tokens_for_blocks(products.n_tokens) == kMostTileTokens;
 }

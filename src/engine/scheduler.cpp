@@ -454,6 +454,7 @@ void Scheduler::take_outputs(std::span<const StepPlan::Piece> pieces, const Resu
     return;
   }
   const Clock::time_point now = step_end_ = Clock::now();
+  step_time_ = now - start;
   note(pieces, ms_between(start, now));
   int64_t n_all = 0, n_before = 0;
   for (const StepPlan::Piece& piece : pieces) n_all += piece.slice.n_outputs;

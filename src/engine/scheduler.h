@@ -199,7 +199,8 @@ class Scheduler {
     bool is_wanted = false;
   };
   std::array<Service, 3> services_ = {};
-  Clock::time_point step_end_ = {};  // of the last step
+  Clock::time_point step_end_ = {};  // when the last step's outputs were there
+  Clock::duration step_time_ = {};   // that it took
   const Task* favoured_ = nullptr;   // goes before all others in this step
   Proposals proposals_;
   uint64_t n_arrived_ = 0;

@@ -71,7 +71,7 @@ class TimedAnswer final : public Task {
   Sampler sampler_;
   bool draws_from_top_;
   Token next_ = 0;
-  std::atomic<bool> wants_more_{false};
+  bool wants_more_ = false;
   std::vector<Clock::time_point> times_;
   Result<void> outcome_;
 };

@@ -2,9 +2,13 @@
 // and without, wherever they end, whoever comes or goes meanwhile, and also where other tokens are drawn than
 // was thought.
 #include <algorithm>
+#include <chrono>
+#include <limits>
 #include <random>
+#include <thread>
 
 #include "engine/scheduler.h"
+#include "support/damaged_gguf.h"
 #include "support/tiny_pair.h"
 
 namespace parlance {
@@ -189,6 +193,53 @@ TEST_F(Ahead, WhatWasThoughtWronglyIsLost) {
   const SchedulerStats stats = context->scheduler().stats();
   EXPECT_GT(stats.n_ahead, 30u);
   EXPECT_GT(stats.n_in_vain, 15u);
+}
+
+// A token that makes numbers of none: the step behind it, which was queued before, is of nobody.
+TEST_F(Ahead, WhatIsNoNumberEndsTheAnswer) {
+  std::vector<int32_t> next(test::kTinyVocabulary);
+  for (size_t i = 0; i < next.size(); ++i) next[i] = static_cast<int32_t>((i + 1) % next.size());
+  const auto plain = folder_.path() / "plain.gguf", damaged = folder_.path() / "damaged.gguf";
+  test::write_tiny_model(plain, {.n_embd = 288, .n_layer = 2, .next = next});
+  const std::vector<Token> prompt{20, 30, 40};
+  for (int32_t i = 1; i < 7; ++i) {
+    SCOPED_TRACE(i);
+    test::damage_gguf(plain, damaged, "token_embd.weight", 40 + i, std::numeric_limits<float>::quiet_NaN());
+    const auto model = load(damaged);
+    ASSERT_TRUE(model);
+    std::vector<std::string> errors;
+    for (const bool goes_ahead : {false, true}) {
+      const auto context = make_context(*model, options(goes_ahead));
+      for (int round = 0; round < 2; ++round) {
+        const auto request = *Request::start(context, prompt, terms(20));
+        while (request->next()) {
+        }
+        const auto result = request->result();
+        ASSERT_FALSE(result);
+        EXPECT_EQ(result.error().code, ErrorCode::corrupt_file);
+        errors.push_back(result.error().message);
+      }
+      EXPECT_EQ(answer(context, {100, 101}, terms(5)).tokens, (std::vector<Token>{102, 103, 104, 105, 106}));
+      expect_all_pages_free(context);
+    }
+    for (const std::string& error : errors) EXPECT_EQ(error, errors.front());
+  }
+}
+
+// Whoever takes the pieces may come late: that is not what a step takes.
+TEST_F(Ahead, WhoComesLateDoesNotMakeStepsLong) {
+  constexpr std::chrono::milliseconds kLate{200};
+  const auto context = make_context(*model_, options(true));
+  std::vector<double> ms;
+  context->scheduler().watch([&](const StepReport& report) { ms.push_back(report.ms); });
+  const auto request = *Request::start(context, text(10, 7), terms(8));
+  for (int step = 0; step < 6; ++step) {
+    context->scheduler().step();
+    if (step > 2) std::this_thread::sleep_for(kLate);
+  }
+  ASSERT_EQ(ms.size(), 6u);
+  EXPECT_LT(*std::min_element(ms.begin() + 4, ms.end()), 0.9 * static_cast<double>(kLate.count()));
+  EXPECT_GE(context->scheduler().stats().n_ahead, 3u);
 }
 
 // Nobody looks ahead who may be given other tokens, or another prompt would have to wait.

@@ -15,7 +15,8 @@ TEST_P(LaterDownload, BringsWhatWasThere) {
   for (const int64_t n : {1, 3, 255, 256, 1000, 5000, 100000}) {
     const std::vector<float> ones(static_cast<size_t>(n), 1.0f), none(static_cast<size_t>(n), 0.0f);
     const Tensor x = bench.upload({n, 1, 1, 1}, none), one = bench.upload({n, 1, 1, 1}, ones);
-    const Tensor few = bench.upload({std::min<int64_t>(n, 7), 1, 1, 1}, std::vector<float>(7, 9.0f));
+    const int64_t n_few = std::min<int64_t>(n, 7);
+    const Tensor few = bench.upload({n_few, 1, 1, 1}, std::vector<float>(static_cast<size_t>(n_few), 9.0f));
     // Whether one is begun or waited for next, in every order: by the bits of a number.
     for (int order = 0; order < 64; ++order) {
       std::deque<float> begun;

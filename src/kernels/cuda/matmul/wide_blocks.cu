@@ -88,7 +88,6 @@ namespace {
 
 using namespace wide_tile;
 
-constexpr int kMmaSteps = kHalfStepValues / 16;
 constexpr int kTileBytes = kTileRows * kSwizzledRowBytes;
 // Steps are on their way kAhead steps before they are multiplied, when their room is that of the step before
 // the last.
@@ -203,15 +202,7 @@ __global__ void __launch_bounds__(kThreads, 1)
     show_to_tensor_cores();
     tokens_there[(step - begin) % kStages].wait((step - begin) / kStages);
     __syncthreads();  // the step is there for all threads, and none multiplies the one before the last
-    const uint64_t a =
-        tile_descriptor(weights.tile(step) + static_cast<int>(threadIdx.x) / kWarpgroupThreads *
-                                                 kWarpgroupRows * kSwizzledRowBytes);
-    const uint64_t b = tile_descriptor(stage(step));
-    pin_sums(sums);
-    begin_warpgroup_products();
-#pragma unroll
-    for (int k = 0; k < kMmaSteps; ++k) multiply_warpgroup_f16(sums, a + 2 * k, b + 2 * k);
-    end_warpgroup_group();
+    start_step(sums, weights.tile(step), stage(step));
 
     bring_tokens(step + kAhead);
     // The last step of a chunk of bytes has been unpacked; those of the next one are there or on their way.
@@ -232,11 +223,8 @@ void launch_blocks(Stream& stream, const Products& products, const WideActivatio
                    const Split& split, MatmulEnd end) {
   const int n_token_tiles = div_up(products.n_tokens, kTokens);
   launch(stream, multiply_blocks<Type, kTokens>,
-         {.grid = dim3(static_cast<unsigned>(n_token_tiles), static_cast<unsigned>(products.n_tiles),
-                       static_cast<unsigned>(parts.n)),
-          .block = dim3(kThreads),
-          .shared_bytes = kSharedBytes<Type, kTokens>},
-         products, x, parts, split, end);
+         shape_of_tiles<kTokens>(products, parts, kThreads, kSharedBytes<Type, kTokens>), products, x, parts,
+         split, end);
   launch_add_parts<OfTile<kTokens>>(stream, products, split, parts.n, n_token_tiles, end);
 }
 

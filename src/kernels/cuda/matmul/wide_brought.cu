@@ -14,7 +14,7 @@ namespace {
 
 using namespace wide_tile;
 
-constexpr int kTokens = kMostTileTokens, kMmaSteps = kHalfStepValues / 16;
+constexpr int kTokens = kMostTileTokens;
 constexpr int kBringers = kWarpgroupThreads, kBlockThreads = kThreads + kBringers;
 constexpr int kFewRegisters = 72, kManyRegisters = 216;  // of who brings steps, and of who multiplies them
 static_assert(kThreads * kManyRegisters + kBringers * kFewRegisters <= 65536);
@@ -65,19 +65,12 @@ __global__ void __launch_bounds__(kBlockThreads, 1)
   }
   take_registers<kManyRegisters>();
   wait_for_previous();
-  const int group = static_cast<int>(threadIdx.x) / kWarpgroupThreads;
   const bool tells = threadIdx.x % 32 == 0;
   float sums[kTokens / 2] = {};
   for (int step = 0; step < n_steps; ++step) {
     there[step % kStages].wait(step / kStages);
     show_to_tensor_cores();
-    const uint64_t a = tile_descriptor(tile(step) + group * kWarpgroupRows * kSwizzledRowBytes);
-    const uint64_t b = tile_descriptor(stage(step));
-    pin_sums(sums);
-    begin_warpgroup_products();
-#pragma unroll
-    for (int k = 0; k < kMmaSteps; ++k) multiply_warpgroup_f16(sums, a + 2 * k, b + 2 * k);
-    end_warpgroup_group();
+    start_step(sums, tile(step), stage(step));
     wait_for_products<1>();
     if (tells && step > 0) free[(step - 1) % kStages].arrive();
   }
@@ -95,11 +88,7 @@ size_t wide_brought_shared() {
 void wide_brought(Stream& stream, const Products& products, const WideActivations& x, const Parts& parts,
                   const Split& split, MatmulEnd end, bool is_made_before) {
   const int n_token_tiles = div_up(products.n_tokens, kTokens);
-  launch(stream, multiply_brought,
-         {.grid = dim3(static_cast<unsigned>(n_token_tiles), static_cast<unsigned>(products.n_tiles),
-                       static_cast<unsigned>(parts.n)),
-          .block = dim3(kBlockThreads),
-          .shared_bytes = kSharedBytes},
+  launch(stream, multiply_brought, shape_of_tiles<kTokens>(products, parts, kBlockThreads, kSharedBytes),
          products, x, parts, split, end, is_made_before);
   launch_add_parts<OfTile<kTokens>>(stream, products, split, parts.n, n_token_tiles, end);
 }

@@ -23,7 +23,6 @@ namespace {
 
 using namespace wide_tile;
 
-constexpr int kMmaSteps = kHalfStepValues / 16;
 // Steps are on their way kAhead steps before they are multiplied.
 constexpr int kAhead = 2;
 
@@ -72,14 +71,7 @@ __global__ void __launch_bounds__(kThreads, 2)
     show_to_tensor_cores();
     tokens_there[(step - begin) % S::kStages].wait((step - begin) / S::kStages);
     __syncthreads();  // the step is there for all threads, and none multiplies what lies where the next goes
-    const uint64_t a = tile_descriptor(tile(step) + static_cast<int>(threadIdx.x) / kWarpgroupThreads *
-                                                        kWarpgroupRows * kSwizzledRowBytes);
-    const uint64_t b = tile_descriptor(stage(step));
-    pin_sums(sums);
-    begin_warpgroup_products();
-#pragma unroll
-    for (int k = 0; k < kMmaSteps; ++k) multiply_warpgroup_f16(sums, a + 2 * k, b + 2 * k);
-    end_warpgroup_group();
+    start_step(sums, tile(step), stage(step));
     bring_tokens(step + kAhead);
     bring_weights(step + kAhead);
     wait_for_products<0>();
@@ -93,11 +85,8 @@ void launch_halves(Stream& stream, const Products& products, const WideActivatio
                    const Split& split, MatmulEnd end, bool is_made_before, const NextNorm* next) {
   const int n_token_tiles = div_up(products.n_tokens, kTokens);
   launch(stream, multiply_halves<Rows, kTokens>,
-         {.grid = dim3(static_cast<unsigned>(n_token_tiles), static_cast<unsigned>(products.n_tiles),
-                       static_cast<unsigned>(parts.n)),
-          .block = dim3(kThreads),
-          .shared_bytes = Steps<kTokens>::kSharedBytes},
-         products, x, parts, split, end, is_made_before);
+         shape_of_tiles<kTokens>(products, parts, kThreads, Steps<kTokens>::kSharedBytes), products, x, parts,
+         split, end, is_made_before);
   if (next && split.sums)
     return launch_add_and_round<kTokens>(stream, products, split, parts.n, n_token_tiles, *next);
   launch_add_parts<OfTile<kTokens>>(stream, products, split, parts.n, n_token_tiles, end);

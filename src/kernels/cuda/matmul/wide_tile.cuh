@@ -56,12 +56,34 @@ struct Place {
   }
 };
 
+// Tiles of tokens that share weights run side by side.
+template <int kTokens>
+Shape shape_of_tiles(const Products& products, const Parts& parts, int n_threads, size_t shared_bytes) {
+  return {.grid = dim3(static_cast<unsigned>(div_up(products.n_tokens, kTokens)),
+                       static_cast<unsigned>(products.n_tiles), static_cast<unsigned>(parts.n)),
+          .block = dim3(static_cast<unsigned>(n_threads)),
+          .shared_bytes = shared_bytes};
+}
+
 // By one thread.
 template <int kTokens>
 __device__ void copy_tokens(uint8_t* stage, Arrivals& there, const WideActivations& x, int first_token,
                             int step) {
   const int n = min(kTokens, x.n_tokens - first_token);
   there.arrive_with(stage, x.step(step, first_token), static_cast<uint32_t>(n * kSwizzledRowBytes));
+}
+
+// Starts the products of a step by a warpgroup: its half of the tile's rows, with the tokens.
+template <int n_sums>
+__device__ void start_step(float (&sums)[n_sums], const uint8_t* rows, const uint8_t* tokens) {
+  const uint64_t a = tile_descriptor(rows + static_cast<int>(threadIdx.x) / kWarpgroupThreads *
+                                                kWarpgroupRows * kSwizzledRowBytes);
+  const uint64_t b = tile_descriptor(tokens);
+  pin_sums(sums);
+  begin_warpgroup_products();
+#pragma unroll
+  for (int k = 0; k < kHalfStepValues / 16; ++k) multiply_warpgroup_f16(sums, a + 2 * k, b + 2 * k);
+  end_warpgroup_group();
 }
 
 // Those who have the tile's sums, which may not be all of a block.

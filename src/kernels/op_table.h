@@ -320,8 +320,8 @@ inline constexpr int64_t kMostTopLogits = 128;
 // order the one that a random number below 1 stands for. 0 of a row that is told to be no numbers.
 struct DrawTokensArgs {
   Tensor told;  // as in ArgmaxArgs i32 [1, n_rows], or as in TopLogitsArgs [2 + 2 k, n_rows]
-  Tensor
-      draws;  // i32 [n, kDrawWords], n_rows or more: temperature, top_p, min_p, random, bits of floats; top_k
+  // i32 [n_rows or more, kDrawWords]: temperature, top_p, min_p and random as bits of floats, top_k.
+  Tensor draws;
   Tensor tokens;  // i32 [n_rows]
 };
 inline constexpr int64_t kDrawWords = 5;

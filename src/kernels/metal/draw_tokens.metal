@@ -97,9 +97,17 @@ uint flat_group(thread uint3& gl_WorkGroupID, thread uint3& gl_NumWorkGroups)
 }
 
 static inline __attribute__((always_inline))
-float draw(thread const uint& row, thread const uint& word, const device Draws& v_140, constant Push& push)
+int draw(thread const uint& row, thread const uint& word, const device Draws& v_145, constant Push& push)
 {
-    return as_type<float>(v_140.draws[(push.draws_first + (word * push.draws_of_all)) + row]);
+    return v_145.draws[(push.draws_first + (word * push.draws_of_all)) + row];
+}
+
+static inline __attribute__((always_inline))
+float draw_float(thread const uint& row, thread const uint& word, const device Draws& v_145, constant Push& push)
+{
+    uint param = row;
+    uint param_1 = word;
+    return as_type<float>(draw(param, param_1, v_145, push));
 }
 
 static inline __attribute__((always_inline))
@@ -133,19 +141,19 @@ void add_up(thread const float& weight, thread uint3& gl_LocalInvocationID, thre
     uint i = gl_LocalInvocationID.x;
     threadgroup_barrier(mem_flags::mem_threadgroup);
     sums[i] = weight;
-    float _189;
+    float _201;
     for (uint _distance = 1u; _distance < 128u; _distance *= 2u)
     {
         threadgroup_barrier(mem_flags::mem_threadgroup);
         if (i >= _distance)
         {
-            _189 = sums[i - _distance];
+            _201 = sums[i - _distance];
         }
         else
         {
-            _189 = 0.0;
+            _201 = 0.0;
         }
-        float before = _189;
+        float before = _201;
         threadgroup_barrier(mem_flags::mem_threadgroup);
         sums[i] += before;
     }
@@ -163,13 +171,13 @@ uint count_until(thread const bool& is, thread uint3& gl_LocalInvocationID, thre
     threadgroup_barrier(mem_flags::mem_threadgroup);
     if (!is)
     {
-        uint _221 = atomic_fetch_min_explicit((threadgroup atomic_uint*)&n_before, gl_LocalInvocationID.x, memory_order_relaxed);
+        uint _233 = atomic_fetch_min_explicit((threadgroup atomic_uint*)&n_before, gl_LocalInvocationID.x, memory_order_relaxed);
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
     return n_before;
 }
 
-kernel void draw_tokens(constant Push& push [[buffer(30)]], const device Told& _277 [[buffer(0)]], const device Draws& v_140 [[buffer(1)]], device Tokens& _317 [[buffer(2)]], uint3 gl_WorkGroupID [[threadgroup_position_in_grid]], uint3 gl_NumWorkGroups [[threadgroups_per_grid]], uint3 gl_LocalInvocationID [[thread_position_in_threadgroup]])
+kernel void draw_tokens(constant Push& push [[buffer(30)]], const device Told& _289 [[buffer(0)]], const device Draws& v_145 [[buffer(1)]], device Tokens& _329 [[buffer(2)]], uint3 gl_WorkGroupID [[threadgroup_position_in_grid]], uint3 gl_NumWorkGroups [[threadgroups_per_grid]], uint3 gl_LocalInvocationID [[thread_position_in_threadgroup]])
 {
     threadgroup float sums[128];
     threadgroup uint n_before;
@@ -182,125 +190,125 @@ kernel void draw_tokens(constant Push& push [[buffer(30)]], const device Told& _
     uint first = push.told_first + (row * push.n_told);
     uint param = row;
     uint param_1 = 0u;
-    float temperature = draw(param, param_1, v_140, push);
+    float temperature = draw_float(param, param_1, v_145, push);
     uint param_2 = row;
     uint param_3 = 1u;
-    float top_p = draw(param_2, param_3, v_140, push);
+    float top_p = draw_float(param_2, param_3, v_145, push);
     uint param_4 = row;
     uint param_5 = 2u;
-    float min_p = draw(param_4, param_5, v_140, push);
+    float min_p = draw_float(param_4, param_5, v_145, push);
     uint param_6 = row;
     uint param_7 = 3u;
-    float random = draw(param_6, param_7, v_140, push);
-    bool _270 = push.n_told == 1u;
-    bool _282;
-    if (!_270)
-    {
-        _282 = _277.told[first] < 0;
-    }
-    else
-    {
-        _282 = _270;
-    }
-    bool _289;
+    float random = draw_float(param_6, param_7, v_145, push);
+    bool _282 = push.n_told == 1u;
+    bool _294;
     if (!_282)
     {
-        _289 = !(temperature > 0.0);
+        _294 = _289.told[first] < 0;
     }
     else
     {
-        _289 = _282;
+        _294 = _282;
     }
-    if (_289)
+    bool _301;
+    if (!_294)
     {
-        bool _297 = push.n_told == 1u;
-        bool _305;
-        if (!_297)
+        _301 = !(temperature > 0.0);
+    }
+    else
+    {
+        _301 = _294;
+    }
+    if (_301)
+    {
+        bool _309 = push.n_told == 1u;
+        bool _317;
+        if (!_309)
         {
-            _305 = _277.told[first] < 0;
+            _317 = _289.told[first] < 0;
         }
         else
         {
-            _305 = _297;
+            _317 = _309;
         }
-        int token = _277.told[first + (_305 ? 0u : 2u)];
+        int token = _289.told[first + (_317 ? 0u : 2u)];
         if (i == 0u)
         {
-            _317.tokens[push.tokens_first + row] = max(token, 0);
+            _329.tokens[push.tokens_first + row] = max(token, 0);
         }
         return;
     }
     uint k = (push.n_told / 2u) - 1u;
     uint param_8 = row;
     uint param_9 = 4u;
-    uint top_k = uint(as_type<int>(draw(param_8, param_9, v_140, push)));
-    uint _343;
+    uint top_k = uint(draw(param_8, param_9, v_145, push));
+    uint _354;
     if (top_k > 0u)
     {
-        _343 = min(top_k, k);
+        _354 = min(top_k, k);
     }
     else
     {
-        _343 = k;
+        _354 = k;
     }
-    uint n = _343;
+    uint n = _354;
     uint logits = (first + 2u) + k;
-    float below = as_type<float>(_277.told[logits + min(i, (n - 1u))]) - as_type<float>(_277.told[logits]);
-    float _376;
+    float below = as_type<float>(_289.told[logits + min(i, (n - 1u))]) - as_type<float>(_289.told[logits]);
+    float _387;
     if (i < n)
     {
         float param_10 = below;
-        _376 = accurate_exp(param_10);
+        _387 = accurate_exp(param_10);
     }
     else
     {
-        _376 = 0.0;
+        _387 = 0.0;
     }
-    float weight = _376;
+    float weight = _387;
     float param_11 = weight;
     add_up(param_11, gl_LocalInvocationID, sums);
-    bool _389 = top_p >= 1.0;
-    bool _403;
-    if (!_389)
+    bool _400 = top_p >= 1.0;
+    bool _414;
+    if (!_400)
     {
-        _403 = (sums[i] - weight) < (top_p * sums[127]);
+        _414 = (sums[i] - weight) < (top_p * sums[127]);
     }
     else
     {
-        _403 = _389;
+        _414 = _400;
     }
-    bool is_within = _403;
-    bool _406 = i == 0u;
-    bool _419;
-    if (!_406)
+    bool is_within = _414;
+    bool _417 = i == 0u;
+    bool _430;
+    if (!_417)
     {
-        _419 = ((i < n) && (weight >= min_p)) && is_within;
+        _430 = ((i < n) && (weight >= min_p)) && is_within;
     }
     else
     {
-        _419 = _406;
+        _430 = _417;
     }
-    bool param_12 = _419;
-    uint _421 = count_until(param_12, gl_LocalInvocationID, n_before);
-    uint n_left = _421;
-    float _425;
+    bool param_12 = _430;
+    uint _432 = count_until(param_12, gl_LocalInvocationID, n_before);
+    uint n_left = _432;
+    float _436;
     if (i < n_left)
     {
         float param_13 = below / temperature;
-        _425 = accurate_exp(param_13);
+        _436 = accurate_exp(param_13);
     }
     else
     {
-        _425 = 0.0;
+        _436 = 0.0;
     }
-    float param_14 = _425;
+    float param_14 = _436;
     add_up(param_14, gl_LocalInvocationID, sums);
     bool param_15 = !(sums[i] > (random * sums[127]));
-    uint _448 = count_until(param_15, gl_LocalInvocationID, n_before);
-    uint drawn = min(_448, (n_left - 1u));
+    uint _459 = count_until(param_15, gl_LocalInvocationID, n_before);
+    uint drawn = min(_459, (n_left - 1u));
     if (i == 0u)
     {
-        _317.tokens[push.tokens_first + row] = _277.told[(first + 2u) + drawn];
+        _329.tokens[push.tokens_first + row] = _289.told[(first + 2u) + drawn];
     }
 }
 

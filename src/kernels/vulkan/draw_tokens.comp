@@ -19,7 +19,8 @@ layout(push_constant) uniform Push {
 shared float sums[128];  // of the weights up to each
 shared uint n_before;    // of the first that is not
 
-float draw(uint row, uint word) { return intBitsToFloat(draws[push.draws_first + word * push.draws_of_all + row]); }
+int draw(uint row, uint word) { return draws[push.draws_first + word * push.draws_of_all + row]; }
+float draw_float(uint row, uint word) { return intBitsToFloat(draw(row, word)); }
 
 void add_up(float weight) {
   const uint i = gl_LocalInvocationID.x;
@@ -47,13 +48,14 @@ void main() {
   const uint row = flat_group(), i = gl_LocalInvocationID.x;
   if (row >= push.n_rows) return;
   const uint first = push.told_first + row * push.n_told;
-  const float temperature = draw(row, 0u), top_p = draw(row, 1u), min_p = draw(row, 2u), random = draw(row, 3u);
+  const float temperature = draw_float(row, 0u), top_p = draw_float(row, 1u), min_p = draw_float(row, 2u);
+  const float random = draw_float(row, 3u);
   if (push.n_told == 1u || told[first] < 0 || !(temperature > 0.0)) {
     const int token = told[first + (push.n_told == 1u || told[first] < 0 ? 0u : 2u)];
     if (i == 0u) tokens[push.tokens_first + row] = max(token, 0);
     return;
   }
-  const uint k = push.n_told / 2u - 1u, top_k = uint(floatBitsToInt(draw(row, 4u)));
+  const uint k = push.n_told / 2u - 1u, top_k = uint(draw(row, 4u));
   const uint n = top_k > 0u ? min(top_k, k) : k;
   const uint logits = first + 2u + k;
   const float below = intBitsToFloat(told[logits + min(i, n - 1u)]) - intBitsToFloat(told[logits]);

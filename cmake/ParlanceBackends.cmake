@@ -18,7 +18,7 @@ function(parlance_cuda_backend)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/kernels/cuda/*.cpp ${CMAKE_SOURCE_DIR}/src/kernels/cuda/*.cu)
   # Instructions that only code for 9.0a may have.
   set(of_90a matmul/half_many.cu matmul/kept_weights.cu matmul/wide_blocks.cu matmul/wide_brought.cu
-    matmul/wide_gemm.cu matmul/wide_kept.cu
+    matmul/wide_gemm.cu matmul/wide_kept.cu matmul/wide_kept_many.cu
     attention/prefill_wide.cu attention/segments_wide.cu)
   list(TRANSFORM of_90a PREPEND ${CMAKE_SOURCE_DIR}/src/kernels/cuda/)
   string(REPLACE "native" "${CMAKE_CUDA_ARCHITECTURES_NATIVE}" architectures "${PARLANCE_CUDA_ARCHITECTURES}")

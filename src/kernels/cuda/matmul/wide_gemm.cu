@@ -10,10 +10,11 @@
 
 #include "kernels/cuda/matmul/wide_brought.h"
 #include "kernels/cuda/matmul/wide_kept.h"
-#include "kernels/cuda/matmul/wide_rounded.cuh"
+#include "kernels/cuda/matmul/wide_kept_many.h"
 #include "kernels/cuda/matmul/wide_rounded.h"
 #include "kernels/cuda/matmul/wide_rows.cuh"
 #include "kernels/cuda/matmul/wide_tile.cuh"
+#include "kernels/cuda/reduce.cuh"
 
 namespace parlance::cuda {
 
@@ -36,7 +37,7 @@ struct Steps {
 };
 
 // Block (tile of tokens, tile of rows, part). Tiles of tokens that share weights run side by side.
-template <template <int> class Rows, int kTokens>
+template <int kTokens>
 __global__ void __launch_bounds__(kThreads, 2)
     multiply_halves(const __grid_constant__ Products p, const WideActivations x, const Parts parts,
                     const Split split, MatmulEnd matmul_end, bool is_made_before) {
@@ -47,7 +48,7 @@ __global__ void __launch_bounds__(kThreads, 2)
   start_arrivals(tokens_there);
   uint8_t* const shared = first_tile(dynamic);
   const Place place(p, parts, kTokens);
-  const Rows<kThreads> weights(p, place, static_cast<int>(threadIdx.x));
+  const PlainRows<kThreads> weights(p, place, static_cast<int>(threadIdx.x));
   const int begin = place.begin, end = place.end;
   const auto stage = [&](int step) { return shared + (step - begin) % S::kStages * S::kStageBytes; };
   const auto tile = [&](int step) { return stage(step) + kTokensBytes<kTokens>; };
@@ -80,15 +81,13 @@ __global__ void __launch_bounds__(kThreads, 2)
   end_tile<kTokens>(p, x, place, matmul_end, parts, split, sums, shared);
 }
 
-template <template <int> class Rows, int kTokens>
+template <int kTokens>
 void launch_halves(Stream& stream, const Products& products, const WideActivations& x, const Parts& parts,
-                   const Split& split, MatmulEnd end, bool is_made_before, const NextNorm* next) {
+                   const Split& split, MatmulEnd end, bool is_made_before) {
   const int n_token_tiles = div_up(products.n_tokens, kTokens);
-  launch(stream, multiply_halves<Rows, kTokens>,
+  launch(stream, multiply_halves<kTokens>,
          shape_of_tiles<kTokens>(products, parts, kThreads, Steps<kTokens>::kSharedBytes), products, x, parts,
          split, end, is_made_before);
-  if (next && split.sums)
-    return launch_add_and_round<kTokens>(stream, products, split, parts.n, n_token_tiles, *next);
   launch_add_parts<OfTile<kTokens>>(stream, products, split, parts.n, n_token_tiles, end);
 }
 
@@ -97,12 +96,9 @@ size_t halves_shared(int tile_tokens) {
 }
 
 void wide_halves(Stream& stream, int tile_tokens, const Products& products, const WideActivations& x,
-                 const Parts& parts, const Split& split, MatmulEnd end, bool is_made_before, bool is_kept,
-                 const NextNorm* next) {
-  const auto run = is_kept ? tile_tokens == 64 ? launch_halves<KeptRows, 64> : launch_halves<KeptRows, 128>
-                   : tile_tokens == 64 ? launch_halves<PlainRows, 64>
-                                       : launch_halves<PlainRows, 128>;
-  run(stream, products, x, parts, split, end, is_made_before, next);
+                 const Parts& parts, const Split& split, MatmulEnd end, bool is_made_before) {
+  const auto run = tile_tokens == 64 ? launch_halves<64> : launch_halves<128>;
+  run(stream, products, x, parts, split, end, is_made_before);
 }
 
 // Of quantised weights, which become f16 once for each tile of tokens, the widest one that is filled.
@@ -119,9 +115,9 @@ int tile_tokens_for_halves(const Products& products) {
 }
 
 // Of these, the ones that have so much to do that it is worth more to read less.
-bool are_brought(const Products& products, bool is_kept) {
+bool are_brought(const Products& products) {
   constexpr int kFewestTokens = 1024, kFewestValues = 4096;
-  return !is_kept && products.n_tokens >= kFewestTokens && products.n_in >= kFewestValues &&
+  return products.n_tokens >= kFewestTokens && products.n_in >= kFewestValues &&
          tile_tokens_for_blocks(products.n_tokens) == kMostTileTokens;
 }
 
@@ -147,22 +143,18 @@ bool wide_gemm_serves(Stream& stream, DType dtype, const Tensor& x) {
 
 namespace {
 
-// What has become of products: nothing, where they were to be gated and have parts; results; and rows that
-// are rounded for the next ones, if these were asked for and had parts.
-enum class Done : uint8_t { nothing, products, rounded };
-
-Done multiply(Stream& stream, const FusedMatmulArgs& args, DType dtype, const WideActivations& x,
-              const NextNorm* next) {
-  const bool is_kept = has_kept(args.products, dtype);
-  if (is_kept && args.products.x.n_rows() < kFewestForHalves) {
+WideDone multiply(Stream& stream, const FusedMatmulArgs& args, DType dtype, const WideActivations& x,
+                  const NextNorm* next) {
+  if (has_kept(args.products, dtype)) {
+    if (args.products.x.n_rows() >= kFewestForHalves) return wide_kept_many(stream, args, dtype, x, next);
     wide_kept(stream, args, dtype, x);
-    return Done::products;
+    return WideDone::products;
   }
   // Whether products end in gates does not change their sums.
   const Products plain = products_of(args.products, dtype, kTileRows);
-  const bool is_widened = dtype != DType::f16 && !is_kept && widened_bytes(args.products) > 0;
-  const bool is_f16 = dtype == DType::f16 || is_widened || is_kept;
-  const bool is_brought = is_f16 && are_brought(plain, is_kept);
+  const bool is_widened = dtype != DType::f16 && widened_bytes(args.products) > 0;
+  const bool is_f16 = dtype == DType::f16 || is_widened;
+  const bool is_brought = is_f16 && are_brought(plain);
   const int tile_tokens =
       is_f16 && !is_brought ? tile_tokens_for_halves(plain) : tile_tokens_for_blocks(plain.n_tokens);
   const int n_token_tiles = div_up(plain.n_tokens, tile_tokens);
@@ -171,7 +163,7 @@ Done multiply(Stream& stream, const FusedMatmulArgs& args, DType dtype, const Wi
                                    : wide_blocks_shared(dtype, tile_tokens);
   const int tile_values = kTileRows * tile_tokens;
   const Parts parts = parts_for_blocks(stream, plain, n_token_tiles, kUnitValues, shared, tile_values);
-  if (args.end == MatmulEnd::gate && parts.n > 1) return Done::nothing;
+  if (args.end == MatmulEnd::gate && parts.n > 1) return WideDone::nothing;
   const Split split = split_parts(stream, plain, n_token_tiles, parts, shared, tile_values, x.part_sums);
   Products products = args.end == MatmulEnd::gate ? products_of(args, dtype, kTileRows) : plain;
   if (is_widened) {
@@ -185,35 +177,25 @@ Done multiply(Stream& stream, const FusedMatmulArgs& args, DType dtype, const Wi
       of_output += plain.outputs[i].n_out * products.outputs[i].row_bytes;
     }
   }
-  if (is_kept) {
-    int i = 0;
-    for (int given = 0; given < args.products.n_outputs; ++given) {
-      const Tensor& weight = args.products.w[static_cast<size_t>(given)].weight;
-      if (weight.dtype != dtype || weight.n_rows() == 0) continue;
-      const KeptWeight kept(dtype, weight.ne[0], weight.n_rows());
-      products.outputs[i].weight = reinterpret_cast<const uint8_t*>(kept_copy_of(weight));
-      products.outputs[i++].row_bytes = static_cast<int64_t>(kept.n_rows) * kSwizzledRowBytes;
-    }
-  }
   if (is_brought) {
     wide_brought(stream, products, x, parts, split, args.end, is_widened);
   } else if (is_f16) {
-    wide_halves(stream, tile_tokens, products, x, parts, split, args.end, is_widened, is_kept, next);
+    wide_halves(stream, tile_tokens, products, x, parts, split, args.end, is_widened);
   } else {
     wide_blocks(stream, dtype, tile_tokens, products, x, parts, split, args.end);
   }
-  return next && is_f16 && !is_brought && split.sums ? Done::rounded : Done::products;
+  return WideDone::products;
 }
 
 }  // namespace
 
 bool wide_gemm(Stream& stream, const FusedMatmulArgs& args, DType dtype, const WideActivations& x) {
-  return multiply(stream, args, dtype, x, nullptr) != Done::nothing;
+  return multiply(stream, args, dtype, x, nullptr) != WideDone::nothing;
 }
 
 bool wide_gemm_rounds(const Tensor& h, const Linear& w, const Tensor& norm) {
-  return h.ne[0] == kRoundedValues && w.weight.n_rows() == kRoundedValues &&
-         w.weight.ne[0] > kRoundedValues && normed_for_wide(h, norm);
+  return h.ne[0] == kMostRowLanes && w.weight.n_rows() == kMostRowLanes && w.weight.ne[0] > kMostRowLanes &&
+         normed_for_wide(h, norm);
 }
 
 // What is rounded lies where x has its halves, which are more.
@@ -222,7 +204,7 @@ WideActivations wide_gemm_rounded(Stream& stream, const FusedMatmulArgs& args, D
   const Tensor& h = args.products.out[0];
   const NextNorm next{norm.as<const float4>(), eps,
                       wide_activations_at(scratch_of(stream), h.ne[0], h.n_rows())};
-  if (multiply(stream, args, dtype, x, &next) == Done::rounded) return next.rounded;
+  if (multiply(stream, args, dtype, x, &next) == WideDone::rounded) return next.rounded;
   return halve_for_wide(stream, h, WideRounding::codes, norm, eps);
 }
 

@@ -4,16 +4,11 @@
 
 #include "kernels/cuda/matmul/half.cuh"
 #include "kernels/cuda/matmul/run_codes.cuh"
+#include "kernels/cuda/matmul/wide_rounded.h"
 #include "kernels/cuda/matmul/wide_tile.cuh"
 #include "kernels/cuda/reduce.cuh"
 
 namespace parlance::cuda::wide_tile {
-
-struct NextNorm {
-  const float4* weight;
-  float eps;
-  WideActivations rounded;  // what comes of it
-};
 
 inline constexpr int kRoundedValues = kMostRowLanes;  // of a row
 inline constexpr int kRoundedTokens = 8;              // of a block: a column of tiles, a warp each

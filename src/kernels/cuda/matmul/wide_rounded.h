@@ -14,4 +14,15 @@ bool wide_gemm_rounds(const Tensor& h, const Linear& w, const Tensor& norm);
 WideActivations wide_gemm_rounded(Stream& stream, const FusedMatmulArgs& args, DType dtype,
                                   const WideActivations& x, const Tensor& norm, float eps);
 
+// What comes behind products whose parts are added up.
+struct NextNorm {
+  const float4* weight;
+  float eps;
+  WideActivations rounded;  // what comes of it
+};
+
+// What has become of products: nothing, where they were to be gated and have parts; results; and rows that
+// are rounded for the next ones, if these were asked for and had parts.
+enum class WideDone : uint8_t { nothing, products, rounded };
+
 }  // namespace parlance::cuda

@@ -50,36 +50,4 @@ class PlainRows {
   const uint8_t* from_[Pieces::kPieces];
 };
 
-// Of weights that are kept as f16 in tiles (kept_weights.h): rows of a step follow each other, and steps are
-// Output::row_bytes apart.
-template <int kOfThreads>
-class KeptRows {
-  using Pieces = RowPieces<kOfThreads>;
-
- public:
-  __device__ KeptRows(const Products& p, const Place& place, int thread)
-      : pieces_{thread}, step_bytes_(place.output.row_bytes) {
-#pragma unroll
-    for (int i = 0; i < Pieces::kPieces; ++i) {
-      const int row = pieces_.row(i), group = row / kWarpgroupRows;
-      const Output& output = p.is_gated && group == 1 ? p.outputs[1] : place.output;
-      const int first = place.first_row + (p.is_gated ? 0 : group * kWarpgroupRows);
-      from_[i] = output.weight + static_cast<int64_t>(first) * kSwizzledRowBytes +
-                 swizzled_place(row % kWarpgroupRows, pieces_.piece());
-    }
-  }
-
-  __device__ void copy(uint8_t* tile, int step) const {
-    const int64_t at = step * step_bytes_;
-#pragma unroll
-    for (int i = 0; i < Pieces::kPieces; ++i)
-      copy_piece(tile + swizzled_place(pieces_.row(i), pieces_.piece()), from_[i] + at);
-  }
-
- private:
-  const Pieces pieces_;
-  const int64_t step_bytes_;
-  const uint8_t* from_[Pieces::kPieces];
-};
-
 }  // namespace parlance::cuda::wide_tile

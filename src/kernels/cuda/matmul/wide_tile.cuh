@@ -1,4 +1,4 @@
-// What the kernels of wide_gemm.cu and wide_blocks.cu share: a tile of kTileRows rows by kTokens tokens,
+// What the kernels of wide_*.cu share: a tile of kTileRows rows by kTokens tokens,
 // which a block of two warpgroups computes, and what becomes of its sums.
 #pragma once
 
@@ -40,11 +40,11 @@ struct Place {
   int first_row, first_token;  // with gates, the first row of both halves
   int part, begin, end;        // steps
 
-  __device__ Place(const Products& p, const Parts& parts, int kTokens)
+  __device__ Place(const Products& p, const Parts& parts, int tile_tokens, int tile_rows = kTileRows)
       : output(output_of_tile(p, blockIdx.y)),
         first_row((static_cast<int>(blockIdx.y) - output.first_tile) *
-                  (p.is_gated ? kWarpgroupRows : kTileRows)),
-        first_token(static_cast<int>(blockIdx.x) * kTokens),
+                  (p.is_gated ? tile_rows / 2 : tile_rows)),
+        first_token(static_cast<int>(blockIdx.x) * tile_tokens),
         part(static_cast<int>(blockIdx.z)),
         begin(part * parts.units * kUnitSteps),
         end(min(begin + parts.units * kUnitSteps, (p.n_in + kHalfStepValues - 1) / kHalfStepValues)) {}
@@ -91,6 +91,43 @@ __device__ inline void wait_for_tile() {
   asm volatile("bar.sync 1, %0;" ::"n"(kThreads) : "memory");
 }
 
+// Multiplies a tile's sums by what their tokens are to be multiplied by.
+template <int kTokens, class Tile>
+__device__ void scale_tile(Tile& tile, const WideActivations& x, const Place& place) {
+#pragma unroll
+  for (int n = 0; n < kTokens / 8; ++n) {
+    const int t = place.first_token + 8 * n + static_cast<int>(threadIdx.x) % 4 * 2;
+    const float2 scales = t < x.n_tokens ? *reinterpret_cast<const float2*>(x.scales + t) : float2{};
+#pragma unroll
+    for (int e = 0; e < 4; ++e) tile[0][n][e] *= e % 2 == 0 ? scales.x : scales.y;
+  }
+}
+
+// Scales and gates a tile of which each thread has both a gate's row and, eight rows behind it, what it
+// meets.
+template <int kTokens>
+__device__ void end_paired_tile(const Products& p, const WideActivations& x, const Place& place,
+                                float (&sums)[kTokens / 2]) {
+  auto& tile = reinterpret_cast<typename OfTile<kTokens>::Sums&>(sums);
+  scale_tile<kTokens>(tile, x, place);
+  const int thread = threadIdx.x, lane = thread % 32;
+  const int row = place.first_row + thread / 32 * kSwizzledRows + lane / 4;
+  const Output &gate = p.outputs[0], &up = p.outputs[1];
+  if (row >= gate.n_out) return;
+  const float of_gate = gate.bias ? gate.bias[row] : 0, of_up = up.bias ? up.bias[row] : 0;
+  float* const to = gate.out + row;
+#pragma unroll
+  for (int n = 0; n < kTokens / 8; ++n) {
+#pragma unroll
+    for (int e = 0; e < 2; ++e) {
+      const int t = place.first_token + 8 * n + lane % 4 * 2 + e;
+      if (t < p.n_tokens)
+        to[static_cast<int64_t>(t) * gate.n_out] =
+            silu(tile[0][n][e] + of_gate) * (tile[0][n][2 + e] + of_up);
+    }
+  }
+}
+
 // Scales a tile's sums and leaves, adds up or gates them. `room` is shared memory for what the warpgroups of
 // a gate tell each other: half of the sums of both.
 template <int kTokens>
@@ -98,13 +135,7 @@ __device__ void end_tile(const Products& p, const WideActivations& x, const Plac
                          const Parts& parts, const Split& split, float (&sums)[kTokens / 2], uint8_t* room) {
   auto& tile = reinterpret_cast<typename OfTile<kTokens>::Sums&>(sums);
   const int thread = threadIdx.x, lane = thread % 32, group = thread / kWarpgroupThreads;
-#pragma unroll
-  for (int n = 0; n < kTokens / 8; ++n) {
-    const int t = place.first_token + 8 * n + lane % 4 * 2;
-    const float2 scales = t < x.n_tokens ? *reinterpret_cast<const float2*>(x.scales + t) : float2{};
-#pragma unroll
-    for (int e = 0; e < 4; ++e) tile[0][n][e] *= e % 2 == 0 ? scales.x : scales.y;
-  }
+  scale_tile<kTokens>(tile, x, place);
   if (split.sums) {
     OfTile<kTokens>::leave(split, parts.n, place.part, tile);
     return;

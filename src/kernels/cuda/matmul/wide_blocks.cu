@@ -215,6 +215,7 @@ __global__ void __launch_bounds__(kThreads, 1)
   }
   wait_for_products<0>();
   pin_sums(sums);
+  static_assert(TileRoom<kTokens, kTileRows>::kBytes + kTileAlignment <= kSharedBytes<Type, kTokens>);
   end_tile<kTokens>(p, x, place, matmul_end, parts, split, sums, shared);
 }
 

@@ -20,6 +20,7 @@ constexpr int kFewRegisters = 72, kManyRegisters = 216;  // of who brings steps,
 static_assert(kThreads * kManyRegisters + kBringers * kFewRegisters <= 65536);
 constexpr int kStages = 4, kStageBytes = kTokensBytes<kTokens> + kTileBytes;
 constexpr size_t kSharedBytes = kTileAlignment + kStages * kStageBytes;
+static_assert(TileRoom<kTokens, kTileRows>::kBytes <= kStages * kStageBytes);
 
 // Block (tile of tokens, tile of rows, part). Tiles of tokens that share weights run side by side.
 __global__ void __launch_bounds__(kBlockThreads, 1)

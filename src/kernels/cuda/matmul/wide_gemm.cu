@@ -34,6 +34,7 @@ struct Steps {
   static constexpr int kStages = kAhead + 1;
   static constexpr int kStageBytes = kTokensBytes<kTokens> + kTileBytes;
   static constexpr size_t kSharedBytes = kTileAlignment + kStages * kStageBytes;
+  static_assert(TileRoom<kTokens, kTileRows>::kBytes <= kStages * kStageBytes);
 };
 
 // Block (tile of tokens, tile of rows, part). Tiles of tokens that share weights run side by side.

@@ -29,6 +29,7 @@ struct ManyTile {
   static constexpr int kBlockThreads = kGroups * kWarpgroupThreads;
   static constexpr int kStages = 4, kStageBytes = kTokensBytes<kTokens> + kRows * kSwizzledRowBytes;
   static constexpr size_t kSharedBytes = kTileAlignment + kStages * kStageBytes;
+  static_assert(TileRoom<kTokens, kRows>::kBytes <= kStages * kStageBytes);
 };
 
 // The rows of a tile on their way to shared memory, by a warp.
@@ -117,9 +118,9 @@ __global__ void __launch_bounds__(ManyTile<kGroups>::kBlockThreads, 1)
   wait_for_products<0>();
   pin_sums(sums);
   if (p.is_gated) {
-    end_paired_tile<kTokens>(p, x, place, sums);
+    end_paired_tile<kTokens, T::kRows, T::kBlockThreads>(p, x, place, sums, shared);
   } else {
-    end_tile<kTokens>(p, x, place, matmul_end, parts, split, sums, shared);
+    end_tile<kTokens, T::kRows, T::kBlockThreads>(p, x, place, matmul_end, parts, split, sums, shared);
   }
 }
 

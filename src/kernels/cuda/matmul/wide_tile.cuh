@@ -87,8 +87,9 @@ __device__ void start_step(float (&sums)[n_sums], const uint8_t* rows, const uin
 }
 
 // Those who have the tile's sums, which may not be all of a block.
-__device__ inline void wait_for_tile() {
-  asm volatile("bar.sync 1, %0;" ::"n"(kThreads) : "memory");
+template <int kOfThreads>
+__device__ void wait_for_tile() {
+  asm volatile("bar.sync 1, %0;" ::"n"(kOfThreads) : "memory");
 }
 
 // Multiplies a tile's sums by what their tokens are to be multiplied by.
@@ -103,36 +104,106 @@ __device__ void scale_tile(Tile& tile, const WideActivations& x, const Place& pl
   }
 }
 
+// A tile in shared memory, on its way from registers, of which a warp's lie in many lines of memory, to where
+// a warp stores whole lines of it.
+template <int kTokens, int kRows>
+struct TileRoom {
+  // Rows that follow each other, of every second of eight tokens, lie in different banks.
+  static constexpr int kStride = kRows + 4;
+  static constexpr size_t kBytes = static_cast<size_t>(kTokens) * kStride * sizeof(float);
+  float* values;  // [kStride, kTokens]
+
+  __device__ float& at(int token, int row) const { return values[token * kStride + row]; }
+  __device__ float4 four_at(int token, int row) const {
+    return *reinterpret_cast<const float4*>(&at(token, row));
+  }
+
+  // The first kOutRows rows, or what of(token, row) makes of four values each, by so many threads.
+  template <int kOutRows, int kOfThreads, class Of>
+  __device__ void store(const Output& output, int first_row, int first_token, int n_tokens, bool is_added,
+                        const Of& of) const {
+    constexpr int kFours = kOutRows / 4, kTokensAtOnce = kOfThreads / kFours, kAtOnce = 4;
+    static_assert(kOfThreads % kFours == 0);
+    const int own = static_cast<int>(threadIdx.x) / kFours, row = static_cast<int>(threadIdx.x) % kFours * 4;
+    const int n = min(output.n_out - first_row - row, 4);  // that exist; none or less, perhaps
+    const int64_t stride = output.n_out;
+    float* const to = output.out + first_row + row + first_token * stride;
+    const bool are_aligned =
+        output.n_out % 4 == 0 && reinterpret_cast<uintptr_t>(output.out + first_row) % sizeof(float4) == 0;
+    if (n <= 0) return;
+    // Nobody tells the compiler that what is stored is not what is loaded next: loads come first.
+    for (int first = own; first < n_tokens; first += kAtOnce * kTokensAtOnce) {
+      float before[kAtOnce][4] = {};
+#pragma unroll
+      for (int i = 0; i < kAtOnce; ++i) {
+        const int t = first + i * kTokensAtOnce;
+        if (!is_added || t >= n_tokens) continue;
+        if (are_aligned) {
+          reinterpret_cast<float4&>(before[i]) = *reinterpret_cast<const float4*>(to + t * stride);
+          continue;
+        }
+#pragma unroll
+        for (int e = 0; e < 4; ++e) {
+          if (e < n) before[i][e] = to[t * stride + e];
+        }
+      }
+#pragma unroll
+      for (int i = 0; i < kAtOnce; ++i) {
+        const int t = first + i * kTokensAtOnce;
+        if (t >= n_tokens) continue;
+        const float4 four = of(t, row);
+        float v[4] = {four.x, four.y, four.z, four.w};
+        if (is_added) {
+#pragma unroll
+          for (int e = 0; e < 4; ++e) v[e] += before[i][e];
+        }
+        if (are_aligned) {
+          *reinterpret_cast<float4*>(to + t * stride) = make_float4(v[0], v[1], v[2], v[3]);
+          continue;
+        }
+#pragma unroll
+        for (int e = 0; e < 4; ++e) {
+          if (e < n) to[t * stride + e] = v[e];
+        }
+      }
+    }
+  }
+};
+
 // Scales and gates a tile of which each thread has both a gate's row and, eight rows behind it, what it
 // meets.
-template <int kTokens>
+template <int kTokens, int kRows, int kOfThreads>
 __device__ void end_paired_tile(const Products& p, const WideActivations& x, const Place& place,
-                                float (&sums)[kTokens / 2]) {
+                                float (&sums)[kTokens / 2], uint8_t* shared) {
+  constexpr int kGates = kRows / 2;
   auto& tile = reinterpret_cast<typename OfTile<kTokens>::Sums&>(sums);
+  const TileRoom<kTokens, kGates> room{reinterpret_cast<float*>(shared)};
   scale_tile<kTokens>(tile, x, place);
   const int thread = threadIdx.x, lane = thread % 32;
-  const int row = place.first_row + thread / 32 * kSwizzledRows + lane / 4;
+  const int own = thread / 32 * kSwizzledRows + lane / 4, row = place.first_row + own;
   const Output &gate = p.outputs[0], &up = p.outputs[1];
-  if (row >= gate.n_out) return;
-  const float of_gate = gate.bias ? gate.bias[row] : 0, of_up = up.bias ? up.bias[row] : 0;
-  float* const to = gate.out + row;
+  const bool exists = row < gate.n_out;
+  const float of_gate = gate.bias && exists ? gate.bias[row] : 0,
+              of_up = up.bias && exists ? up.bias[row] : 0;
+  wait_for_tile<kOfThreads>();
 #pragma unroll
   for (int n = 0; n < kTokens / 8; ++n) {
 #pragma unroll
-    for (int e = 0; e < 2; ++e) {
-      const int t = place.first_token + 8 * n + lane % 4 * 2 + e;
-      if (t < p.n_tokens)
-        to[static_cast<int64_t>(t) * gate.n_out] =
-            silu(tile[0][n][e] + of_gate) * (tile[0][n][2 + e] + of_up);
-    }
+    for (int e = 0; e < 2; ++e)
+      room.at(8 * n + lane % 4 * 2 + e, own) = silu(tile[0][n][e] + of_gate) * (tile[0][n][2 + e] + of_up);
   }
+  wait_for_tile<kOfThreads>();
+  room.template store<kGates, kOfThreads>(gate, place.first_row, place.first_token,
+                                          min(kTokens, p.n_tokens - place.first_token), false,
+                                          [&](int t, int r) { return room.four_at(t, r); });
 }
 
-// Scales a tile's sums and leaves, adds up or gates them. `room` is shared memory for what the warpgroups of
-// a gate tell each other: half of the sums of both.
-template <int kTokens>
+// Scales a tile's sums and leaves, adds up or gates them. Of a gate's tile, the second half of the rows is
+// what the first meets. `shared` has TileRoom<kTokens, kRows>::kBytes.
+template <int kTokens, int kRows = kTileRows, int kOfThreads = kThreads>
 __device__ void end_tile(const Products& p, const WideActivations& x, const Place& place, MatmulEnd end,
-                         const Parts& parts, const Split& split, float (&sums)[kTokens / 2], uint8_t* room) {
+                         const Parts& parts, const Split& split, float (&sums)[kTokens / 2],
+                         uint8_t* shared) {
   auto& tile = reinterpret_cast<typename OfTile<kTokens>::Sums&>(sums);
   const int thread = threadIdx.x, lane = thread % 32, group = thread / kWarpgroupThreads;
   scale_tile<kTokens>(tile, x, place);
@@ -142,76 +213,37 @@ __device__ void end_tile(const Products& p, const WideActivations& x, const Plac
   }
   const Output& output = place.output;
   const bool is_gated = p.is_gated;
-  const int in_group = place.first_row + thread % kWarpgroupThreads / 32 * 16 + lane / 4;
-  const int row = in_group + (is_gated ? 0 : group * kWarpgroupRows);
-  float* const to = output.out + row;
-  const int64_t stride = output.n_out;
-  const bool has_row[2] = {row < output.n_out, row + 8 < output.n_out};
+  const int of_group = thread % kWarpgroupThreads / 32 * 16 + lane / 4,
+            own = group * kWarpgroupRows + of_group;
+  const int row = place.first_row + (is_gated ? of_group : own);
   const float* const bias_of_group = is_gated && group == 1 ? p.outputs[1].bias : output.bias;
   float bias[2] = {};
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
-    if (bias_of_group && has_row[half]) bias[half] = bias_of_group[row + 8 * half];
+    if (bias_of_group && row + 8 * half < output.n_out) bias[half] = bias_of_group[row + 8 * half];
   }
+  const TileRoom<kTokens, kRows> room{reinterpret_cast<float*>(shared)};
+  wait_for_tile<kOfThreads>();
 #pragma unroll
   for (int n = 0; n < kTokens / 8; ++n) {
 #pragma unroll
-    for (int e = 0; e < 4; ++e) tile[0][n][e] += bias[e / 2];
+    for (int e = 0; e < 4; ++e)
+      room.at(8 * n + lane % 4 * 2 + e % 2, own + e / 2 * 8) = tile[0][n][e] + bias[e / 2];
   }
-  const auto store = [&](int first, int last, const auto& value) {
-#pragma unroll
-    for (int n = 0; n < kTokens / 8; ++n) {
-      if (n < first || n >= last) continue;
-#pragma unroll
-      for (int e = 0; e < 4; ++e) {
-        const int t = place.first_token + 8 * n + lane % 4 * 2 + e % 2;
-        if (has_row[e / 2] && t < p.n_tokens) to[t * stride + e / 2 * 8] = value(n, e);
-      }
-    }
-  };
-  constexpr int kColumns = kTokens / 8;
+  wait_for_tile<kOfThreads>();
+  const int n_tokens = min(kTokens, p.n_tokens - place.first_token);
   if (!is_gated) {
-    if (end == MatmulEnd::add) {
-      // Nobody tells the compiler that what is stored is not what is loaded next: many loads come first.
-      constexpr int kAtOnce = 4;
-#pragma unroll
-      for (int first = 0; first < kColumns; first += kAtOnce) {
-        float before[kAtOnce][4];
-#pragma unroll
-        for (int n = 0; n < kAtOnce; ++n) {
-#pragma unroll
-          for (int e = 0; e < 4; ++e) {
-            const int t = place.first_token + 8 * (first + n) + lane % 4 * 2 + e % 2;
-            if (has_row[e / 2] && t < p.n_tokens) before[n][e] = to[t * stride + e / 2 * 8];
-          }
-        }
-#pragma unroll
-        for (int n = 0; n < kAtOnce; ++n) {
-#pragma unroll
-          for (int e = 0; e < 4; ++e) tile[0][first + n][e] += before[n][e];
-        }
-      }
-    }
-    store(0, kColumns, [&](int n, int e) { return tile[0][n][e]; });
+    room.template store<kRows, kOfThreads>(output, place.first_row, place.first_token, n_tokens,
+                                           end == MatmulEnd::add,
+                                           [&](int t, int r) { return room.four_at(t, r); });
     return;
   }
-  // Each warpgroup gates one half of the tokens.
-  auto* const told = reinterpret_cast<float*>(room) + thread % kWarpgroupThreads;
-  constexpr int kHalfColumns = kColumns / 2, kHalfSums = kHalfColumns * 4;
-  wait_for_tile();
-#pragma unroll
-  for (int i = 0; i < kHalfSums; ++i)
-    told[(group * kHalfSums + i) * kWarpgroupThreads] = group == 0 ? sums[kHalfSums + i] : sums[i];
-  wait_for_tile();
-  const float* const heard = told + (1 - group) * kHalfSums * kWarpgroupThreads;
-  if (group == 0) {
-    store(0, kHalfColumns,
-          [&](int n, int e) { return silu(tile[0][n][e]) * heard[(4 * n + e) * kWarpgroupThreads]; });
-  } else {
-    store(kHalfColumns, kColumns, [&](int n, int e) {
-      return silu(heard[(4 * (n - kHalfColumns) + e) * kWarpgroupThreads]) * tile[0][n][e];
-    });
-  }
+  room.template store<kWarpgroupRows, kOfThreads>(
+      output, place.first_row, place.first_token, n_tokens, false, [&](int t, int r) {
+        const float4 gate = room.four_at(t, r), up = room.four_at(t, kWarpgroupRows + r);
+        return make_float4(silu(gate.x) * up.x, silu(gate.y) * up.y, silu(gate.z) * up.z,
+                           silu(gate.w) * up.w);
+      });
 }
 
 }  // namespace parlance::cuda::wide_tile

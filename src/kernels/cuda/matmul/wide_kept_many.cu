@@ -1,7 +1,7 @@
 // Many tokens times weights that are kept as f16, on the tensor cores of compute capability 9.0, by tiles of
 // 256 tokens. Steps of weights and of tokens lie in memory as the tensor cores want them, so that a few
-// instructions of one warp have them copied into a ring. Two or three warpgroups have 64 rows each. One block
-// has a multiprocessor; tiles are as high as makes the last of them end first.
+// instructions of one thread have them copied into a ring. Two or three warpgroups have 64 rows each. One
+// block has a multiprocessor; tiles are as high as makes the last of them end first.
 #include "kernels/cuda/matmul/wide_kept_many.h"
 
 #include <limits>
@@ -20,9 +20,6 @@ using namespace wide_tile;
 
 constexpr int kTokens = kMostTileTokens;
 
-// With gates, eight rows of a tile are a gate's and the next eight those that it meets: a thread has both.
-constexpr int kPairRows = kSwizzledRows, kPairBytes = kPairRows * kSwizzledRowBytes;
-
 template <int kGroups>
 struct ManyTile {
   static constexpr int kRows = kGroups * kWarpgroupRows;
@@ -32,36 +29,41 @@ struct ManyTile {
   static_assert(TileRoom<kTokens, kRows>::kBytes <= kStages * kStageBytes);
 };
 
-// The rows of a tile on their way to shared memory, by a warp.
+// The rows of a tile on their way to shared memory: of one output, or halves of both that meet.
 class TileOfKept {
  public:
   __device__ TileOfKept(const Products& p, const Place& place, int tile_rows)
-      : is_gated_(p.is_gated), step_bytes_(place.output.row_bytes) {
-    const int n_rows = static_cast<int>(step_bytes_ / kSwizzledRowBytes);
-    n_groups_ = max(min(tile_rows, (p.is_gated ? 2 : 1) * (n_rows - place.first_row)) / kPairRows, 0);
+      : step_bytes_(place.output.row_bytes), half_bytes_(tile_rows / 2 * kSwizzledRowBytes) {
     const int64_t first = static_cast<int64_t>(place.first_row) * kSwizzledRowBytes;
-    const int lane = static_cast<int>(threadIdx.x) % 32;
-    from_ =
-        p.is_gated ? p.outputs[lane % 2].weight + first + lane / 2 * kPairBytes : place.output.weight + first;
+    const auto exist = static_cast<int>(step_bytes_ - first);
+    if (p.is_gated) {
+      n_bytes_[0] = n_bytes_[1] = max(min(exist, half_bytes_), 0);
+      from_[0] = p.outputs[0].weight + first;
+      from_[1] = p.outputs[1].weight + first;
+    } else {
+      n_bytes_[0] = max(min(exist, half_bytes_), 0);
+      n_bytes_[1] = max(min(exist - half_bytes_, half_bytes_), 0);
+      from_[0] = place.output.weight + first;
+      from_[1] = from_[0] + half_bytes_;
+    }
   }
-  __device__ int bytes() const { return n_groups_ * kPairBytes; }
+  __device__ int bytes() const { return n_bytes_[0] + n_bytes_[1]; }
+  // By one thread.
   __device__ void copy(uint8_t* tile, Arrivals& there, int step) const {
-    const int lane = static_cast<int>(threadIdx.x) % 32;
-    const uint8_t* const from = from_ + step * step_bytes_;
-    if (is_gated_) {
-      if (lane < n_groups_) there.copy(tile + lane * kPairBytes, from, kPairBytes);
-    } else if (lane == 0) {
-      there.copy(tile, from, static_cast<uint32_t>(bytes()));
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      if (n_bytes_[half] > 0)
+        there.copy(tile + half * half_bytes_, from_[half] + step * step_bytes_,
+                   static_cast<uint32_t>(n_bytes_[half]));
     }
   }
 
  private:
-  const bool is_gated_;
   const int64_t step_bytes_;
-  int n_groups_;  // of eight rows
-  const uint8_t* from_;
+  const int half_bytes_;
+  int n_bytes_[2];
+  const uint8_t* from_[2];
 };
-static_assert(ManyTile<3>::kRows / kPairRows <= 32);
 
 // Block (tile of tokens, tile of rows, part). Tiles of tokens that share weights run side by side.
 template <int kGroups>
@@ -83,19 +85,17 @@ __global__ void __launch_bounds__(ManyTile<kGroups>::kBlockThreads, 1)
   const auto stage = [&](int step) { return shared + step % T::kStages * T::kStageBytes; };
   const auto tile = [&](int step) { return stage(step) + kTokensBytes<kTokens>; };
 
-  const bool brings = threadIdx.x < 32, tells = threadIdx.x % 32 == 0;
+  const bool tells = threadIdx.x % 32 == 0, brings = threadIdx.x == 0;
   const TileOfKept rows(p, place, T::kRows);
   const auto token_bytes =
       static_cast<uint32_t>(min(kTokens, x.n_tokens - place.first_token) * kSwizzledRowBytes);
   const auto bring_rows = [&](int step) {
     Arrivals& of_step = there[step % T::kStages];
-    if (tells) of_step.arrive_before(static_cast<uint32_t>(rows.bytes()) + token_bytes);
-    __syncwarp();
+    of_step.arrive_before(static_cast<uint32_t>(rows.bytes()) + token_bytes);
     rows.copy(tile(step), of_step, place.begin + step);
   };
   const auto bring_tokens = [&](int step) {
-    if (tells)
-      there[step % T::kStages].copy(stage(step), x.step(place.begin + step, place.first_token), token_bytes);
+    there[step % T::kStages].copy(stage(step), x.step(place.begin + step, place.first_token), token_bytes);
   };
   const int n_first = min(n_steps, T::kStages);
   for (int step = 0; brings && step < n_first; ++step) bring_rows(step);
@@ -110,18 +110,16 @@ __global__ void __launch_bounds__(ManyTile<kGroups>::kBlockThreads, 1)
     const int before = step - 1, next = before + T::kStages;
     if (before < 0 || next >= n_steps) continue;
     if (tells) free[before % T::kStages].arrive();
-    if (!brings) continue;
-    free[before % T::kStages].wait(before / T::kStages);
-    bring_rows(next);
-    bring_tokens(next);
+    if (brings) {
+      free[before % T::kStages].wait(before / T::kStages);
+      bring_rows(next);
+      bring_tokens(next);
+    }
+    __syncwarp();
   }
   wait_for_products<0>();
   pin_sums(sums);
-  if (p.is_gated) {
-    end_paired_tile<kTokens, T::kRows, T::kBlockThreads>(p, x, place, sums, shared);
-  } else {
-    end_tile<kTokens, T::kRows, T::kBlockThreads>(p, x, place, matmul_end, parts, split, sums, shared);
-  }
+  end_tile<kTokens, T::kRows, T::kBlockThreads>(p, x, place, matmul_end, parts, split, sums, shared);
 }
 
 // The outputs, where they are kept: rows of a step follow each other, and steps are Output::row_bytes apart.

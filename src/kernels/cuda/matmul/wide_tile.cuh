@@ -170,34 +170,6 @@ struct TileRoom {
   }
 };
 
-// Scales and gates a tile of which each thread has both a gate's row and, eight rows behind it, what it
-// meets.
-template <int kTokens, int kRows, int kOfThreads>
-__device__ void end_paired_tile(const Products& p, const WideActivations& x, const Place& place,
-                                float (&sums)[kTokens / 2], uint8_t* shared) {
-  constexpr int kGates = kRows / 2;
-  auto& tile = reinterpret_cast<typename OfTile<kTokens>::Sums&>(sums);
-  const TileRoom<kTokens, kGates> room{reinterpret_cast<float*>(shared)};
-  scale_tile<kTokens>(tile, x, place);
-  const int thread = threadIdx.x, lane = thread % 32;
-  const int own = thread / 32 * kSwizzledRows + lane / 4, row = place.first_row + own;
-  const Output &gate = p.outputs[0], &up = p.outputs[1];
-  const bool exists = row < gate.n_out;
-  const float of_gate = gate.bias && exists ? gate.bias[row] : 0,
-              of_up = up.bias && exists ? up.bias[row] : 0;
-  wait_for_tile<kOfThreads>();
-#pragma unroll
-  for (int n = 0; n < kTokens / 8; ++n) {
-#pragma unroll
-    for (int e = 0; e < 2; ++e)
-      room.at(8 * n + lane % 4 * 2 + e, own) = silu(tile[0][n][e] + of_gate) * (tile[0][n][2 + e] + of_up);
-  }
-  wait_for_tile<kOfThreads>();
-  room.template store<kGates, kOfThreads>(gate, place.first_row, place.first_token,
-                                          min(kTokens, p.n_tokens - place.first_token), false,
-                                          [&](int t, int r) { return room.four_at(t, r); });
-}
-
 // Scales a tile's sums and leaves, adds up or gates them. Of a gate's tile, the second half of the rows is
 // what the first meets. `shared` has TileRoom<kTokens, kRows>::kBytes.
 template <int kTokens, int kRows = kTileRows, int kOfThreads = kThreads>
@@ -213,14 +185,16 @@ __device__ void end_tile(const Products& p, const WideActivations& x, const Plac
   }
   const Output& output = place.output;
   const bool is_gated = p.is_gated;
-  const int of_group = thread % kWarpgroupThreads / 32 * 16 + lane / 4,
-            own = group * kWarpgroupRows + of_group;
-  const int row = place.first_row + (is_gated ? of_group : own);
-  const float* const bias_of_group = is_gated && group == 1 ? p.outputs[1].bias : output.bias;
+  constexpr int kGates = kRows / 2;
+  const int own = group * kWarpgroupRows + thread % kWarpgroupThreads / 32 * 16 + lane / 4;
   float bias[2] = {};
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
-    if (bias_of_group && row + 8 * half < output.n_out) bias[half] = bias_of_group[row + 8 * half];
+    const int of_tile = own + 8 * half;
+    const bool is_met = is_gated && of_tile >= kGates;
+    const int row = place.first_row + (is_met ? of_tile - kGates : of_tile);
+    const float* const of_output = is_met ? p.outputs[1].bias : output.bias;
+    if (of_output && row < output.n_out) bias[half] = of_output[row];
   }
   const TileRoom<kTokens, kRows> room{reinterpret_cast<float*>(shared)};
   wait_for_tile<kOfThreads>();
@@ -238,9 +212,9 @@ __device__ void end_tile(const Products& p, const WideActivations& x, const Plac
                                            [&](int t, int r) { return room.four_at(t, r); });
     return;
   }
-  room.template store<kWarpgroupRows, kOfThreads>(
+  room.template store<kGates, kOfThreads>(
       output, place.first_row, place.first_token, n_tokens, false, [&](int t, int r) {
-        const float4 gate = room.four_at(t, r), up = room.four_at(t, kWarpgroupRows + r);
+        const float4 gate = room.four_at(t, r), up = room.four_at(t, kGates + r);
         return make_float4(silu(gate.x) * up.x, silu(gate.y) * up.y, silu(gate.z) * up.z,
                            silu(gate.w) * up.w);
       });

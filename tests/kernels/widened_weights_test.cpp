@@ -135,6 +135,13 @@ TEST_P(WidenedWeights, GiveTheProductsOfTheWeights) {
       expect_products(bench, type, 2048, 1024, 961);
     }
     if (HasFailure()) return;
+    if (!is_usual) continue;
+    for (const int64_t n_out : {1, 37, 1001, 3000}) {
+      for (const int64_t n_rows : {512, 513, 700, 1025}) {
+        expect_products(bench, type, 1024, n_out, n_rows);
+        if (HasFailure()) return;
+      }
+    }
   }
 }
 

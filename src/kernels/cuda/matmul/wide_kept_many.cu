@@ -4,7 +4,7 @@
 // block has a multiprocessor; tiles are as high as makes the last of them end first.
 #include "kernels/cuda/matmul/wide_kept_many.h"
 
-#include <limits>
+#include <algorithm>
 
 #include "kernels/cuda/matmul/wide_kept.h"
 #include "kernels/cuda/matmul/wide_rounded.cuh"

@@ -71,7 +71,7 @@ size_t scratch_bytes(const BetweenAttentionsArgs& args, int n_threads) {
 
 const Cell<BetweenAttentionsArgs>* between_attentions(const Gpu& gpu, const BetweenAttentionsArgs& args) {
   static constexpr Cell<BetweenAttentionsArgs> kCell{run_between_attentions, scratch_bytes};
-  if (args.h.n_rows() < kFewestForHalves || gpu.is_deterministic || !has_wide_kernels(gpu.compute_capability))
+  if (args.h.n_rows() < kFewestKeptMany || gpu.is_deterministic || !has_wide_kernels(gpu.compute_capability))
     return nullptr;
   const auto is_kept = [](const Linear& linear) {
     return std::ranges::count(kBlockTypes, linear.weight.dtype) > 0 && !linear.bias &&

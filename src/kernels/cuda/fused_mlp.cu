@@ -56,7 +56,7 @@ const Cell<FusedMlpArgs>* fused_mlp(const Gpu& gpu, const FusedMlpArgs& args) {
            kept_copy_of(linear.weight) != nullptr;
   };
   const bool are_many =
-      args.h.n_rows() > kMostAlikeTokens && args.h.n_rows() < kFewestForHalves && !gpu.is_deterministic;
+      args.h.n_rows() > kMostAlikeTokens && args.h.n_rows() < kFewestKeptMany && !gpu.is_deterministic;
   return are_many && is_kept(args.gate) && is_kept(args.up) && is_kept(args.down) &&
                  args.gate.weight.dtype == args.up.weight.dtype && normed_for_wide(args.h, args.norm)
              ? &kCell

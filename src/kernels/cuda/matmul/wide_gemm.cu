@@ -1,9 +1,9 @@
 // Many tokens times f16 or quantised weights on the tensor cores of compute capability 9.0, which take tokens
 // from shared memory as f16 and sum in f32 while threads go on. Here are the shapes of tiles and the kernel
 // for f16 weights, which come from shared memory, too, in steps of 64 values that several copies are ahead
-// of; wide_brought.cu has that for the most tokens, wide_blocks.cu for quantised weights. Tokens have been
-// rounded before, and lie as the tensor cores want them (halve_for_wide()), so that one copy brings a step of
-// them.
+// of; wide_brought.cu has that for the most tokens, wide_blocks.cu for quantised weights, wide_kept_many.cu
+// for those that are kept as f16. Tokens have been rounded before, and lie as the tensor cores want them
+// (halve_for_wide()), so that one copy brings a step of them.
 #include "kernels/cuda/matmul/wide_gemm.h"
 
 #include <algorithm>
@@ -147,7 +147,7 @@ namespace {
 WideDone multiply(Stream& stream, const FusedMatmulArgs& args, DType dtype, const WideActivations& x,
                   const NextNorm* next) {
   if (has_kept(args.products, dtype)) {
-    if (args.products.x.n_rows() >= kFewestForHalves) return wide_kept_many(stream, args, dtype, x, next);
+    if (args.products.x.n_rows() >= kFewestKeptMany) return wide_kept_many(stream, args, dtype, x, next);
     wide_kept(stream, args, dtype, x);
     return WideDone::products;
   }

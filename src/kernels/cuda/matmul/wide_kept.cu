@@ -2,7 +2,7 @@
 // which take both from shared memory. Both lie in memory as they do there, in steps of 64 values. Tokens are
 // some hundreds: where there are few tiles, blocks of a cluster have parts of n_in of the same tile, and each
 // adds up some of its tokens' sums, in the order of the parts, from the shared memory of all. Of more tokens,
-// sums of parts take less time by way of memory (wide_gemm.cu).
+// sums of parts take less time by way of memory (wide_kept_many.cu).
 #include "kernels/cuda/matmul/wide_kept.h"
 
 #include <algorithm>

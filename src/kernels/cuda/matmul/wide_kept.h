@@ -9,8 +9,8 @@ namespace parlance::cuda {
 // Whether all outputs with weights of this type have kept copies.
 bool has_kept(const MatmulArgs& args, DType dtype);
 
-// From so many tokens on, wide_gemm() multiplies kept weights by the kernel that it has for f16 ones.
-inline constexpr int64_t kFewestForHalves = 512;
+// From so many tokens on, wide_gemm() multiplies kept weights by wide_kept_many().
+inline constexpr int64_t kFewestKeptMany = 512;
 
 // Of these outputs. f32 weights meet tokens with rests. Gates without biases may go into `rounded`, as
 // halve_for_wide() makes it of them with codes, in place of the result.

@@ -1,4 +1,4 @@
-// A launch of wide_gemm() with weights that are kept as f16, from kFewestForHalves tokens on.
+// A launch of wide_gemm() with weights that are kept as f16, from kFewestKeptMany tokens on.
 #pragma once
 
 #include "kernels/cuda/matmul/wide_rounded.h"

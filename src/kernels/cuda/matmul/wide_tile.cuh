@@ -133,7 +133,7 @@ struct TileRoom {
     if (n <= 0) return;
     // Nobody tells the compiler that what is stored is not what is loaded next: loads come first.
     for (int first = own; first < n_tokens; first += kAtOnce * kTokensAtOnce) {
-      float before[kAtOnce][4] = {};
+      alignas(float4) float before[kAtOnce][4] = {};
 #pragma unroll
       for (int i = 0; i < kAtOnce; ++i) {
         const int t = first + i * kTokensAtOnce;

@@ -1,8 +1,10 @@
-// What lies between the attention of a layer and that of the next one, for devices that take many rows
-// through it in one go: sums, norms and roundings then share kernels.
+// What lies between the attention of a layer and that of the next one, and that attention, too, where it is
+// of segments, for devices that take many rows through it in one go: sums, norms, turns and roundings then
+// share kernels.
 #pragma once
 
 #include <initializer_list>
+#include <optional>
 
 #include "kernels/op_table.h"
 
@@ -12,7 +14,7 @@ class Stream;
 struct Products;
 
 // h += o y; h += down swiglu(gate x, up x), where x is rms_norm(h, mlp_norm); then the products of
-// rms_norm(h, next_norm).
+// rms_norm(h, next_norm), and what these see.
 struct BetweenAttentionsArgs {
   Tensor h;  // f32 [n_embd, n_rows]
   Tensor y;
@@ -23,6 +25,8 @@ struct BetweenAttentionsArgs {
   float norm_eps;
   Tensor gates;     // f32 [n_ff, n_rows]: room
   MatmulArgs next;  // of h
+  // Whose q, k and v are the products in turn, of which nobody needs the values. Its result may be y.
+  std::optional<SegmentAttentionArgs> attention = {};
 };
 
 // What such a device is beside a Device.

@@ -1,5 +1,7 @@
 #include "models/omnivoice_lm.h"
 
+#include <optional>
+
 #include "kernels/sum_rows.h"
 #include "models/layers/residual.h"
 
@@ -23,20 +25,27 @@ Tensor OmniVoiceLm::embed(Stream& s, const OmniVoiceInput& input) const {
   return h;
 }
 
-// Products of (n_embd, n_columns) -> (n_head * head_dim, n_columns). Columns of a row see each other, before
-// and behind.
-Tensor OmniVoiceLm::attend(Stream& s, const Products& qkv, const OmniVoiceLayer& w, const Tensor& angles,
-                           const OmniVoiceInput& input) const {
+// Products of (n_embd, n_columns). Columns of a row see each other, before and behind.
+SegmentAttentionArgs OmniVoiceLm::attention_of(const Products& qkv, const OmniVoiceLayer& w,
+                                               const Tensor& angles, const OmniVoiceInput& input) const {
   const HyperParameters& hp = hp_.text;
   const int64_t n = qkv.out[0].ne[1];
-  const Tensor q = qkv.out[0].reshaped(hp.head_dim_k, hp.n_head, n);
-  const Tensor k = qkv.out[1].reshaped(hp.head_dim_k, hp.n_head_kv, n);
-  const Tensor v = qkv.out[2].reshaped(hp.head_dim_v, hp.n_head_kv, n);
-  return segment_attention(s, q, k, v, {.q = w.q_norm, .k = w.k_norm, .eps = hp.norm_eps}, angles,
-                           RopeStyle::halves, input.bounds, hp.attention_scale, input.bias);
+  return {.q = qkv.out[0].reshaped(hp.head_dim_k, hp.n_head, n),
+          .k = qkv.out[1].reshaped(hp.head_dim_k, hp.n_head_kv, n),
+          .v = qkv.out[2].reshaped(hp.head_dim_v, hp.n_head_kv, n),
+          .bounds = input.bounds,
+          .bias = input.bias,
+          .scale = hp.attention_scale,
+          .out = {},
+          .q_norm = w.q_norm,
+          .k_norm = w.k_norm,
+          .eps = hp.norm_eps,
+          .angles = angles,
+          .style = RopeStyle::halves};
 }
 
-Tensor OmniVoiceLm::attend_through(Stream& s, ResidualStream& stream, Attend attend) const {
+Tensor OmniVoiceLm::attend_through(Stream& s, ResidualStream& stream, Attend attend,
+                                   const AttentionOf* attention_of) const {
   const size_t last = layers_.size() - 1;
   bool joins = true;
   for (size_t i = 0; i < last && joins; ++i) {
@@ -46,11 +55,22 @@ Tensor OmniVoiceLm::attend_through(Stream& s, ResidualStream& stream, Attend att
   const auto products_of = [&](const OmniVoiceLayer& w) { return stream.products(s, {&w.q, &w.k, &w.v}); };
   if (joins) {
     const Products qkv = products_of(layers_.front());
-    for (size_t i = 0; i < last; ++i) {
+    const auto join = [&](size_t i, const Tensor& y, const std::optional<SegmentAttentionArgs>& attention) {
       const OmniVoiceLayer &w = layers_[i], &next = layers_[i + 1];
+      stream.join(s, w.o, y, w.mlp_norm, w.mlp, next.input_norm, {&next.q, &next.k, &next.v}, qkv, attention);
+    };
+    if (attention_of) {
+      const Tensor y = attend(qkv, 0);
+      for (size_t i = 0; i < last; ++i) {
+        SegmentAttentionArgs next = (*attention_of)(qkv, i + 1);
+        next.out = y.reshaped(next.q.ne[0], next.q.ne[1], next.q.ne[2]);
+        join(i, y, next);
+      }
+      return y;
+    }
+    for (size_t i = 0; i < last; ++i) {
       const Frame frame(s);
-      stream.join(s, w.o, attend(qkv, i), w.mlp_norm, w.mlp, next.input_norm, {&next.q, &next.k, &next.v},
-                  qkv);
+      join(i, attend(qkv, i), {});
     }
     return attend(qkv, last);
   }
@@ -72,8 +92,16 @@ Tensor OmniVoiceLm::forward(Stream& s, const OmniVoiceInput& input) const {
   {
     const Frame frame(s);
     const OmniVoiceLayer& last = layers_.back();
-    const Tensor seen = attend_through(
-        s, stream, [&](const Products& qkv, size_t i) { return attend(s, qkv, layers_[i], angles, input); });
+    const auto args_of = [&](const Products& qkv, size_t i) {
+      return attention_of(qkv, layers_[i], angles, input);
+    };
+    const auto attend = [&](const Products& qkv, size_t i) {
+      const SegmentAttentionArgs a = args_of(qkv, i);
+      return segment_attention(s, a.q, a.k, a.v, {.q = a.q_norm, .k = a.k_norm, .eps = a.eps}, a.angles,
+                               a.style, a.bounds, a.scale, a.bias);
+    };
+    const AttentionOf attention = args_of;
+    const Tensor seen = attend_through(s, stream, attend, &attention);
     stream.add(s, last.o, seen, last.mlp_norm);
     stream.add_mlp(s, last.mlp, {});
   }

@@ -115,12 +115,15 @@ class OmniVoiceLm {
       : file_name_(std::move(file_name)), hp_(std::move(hp)) {}
   Result<void> load_weights(const GgufFile& file, WeightLoader weights, Device& device);
   Result<void> widen_weights(Device& device);
-  // All layers but what comes behind the attention of the last one, which is what it yields.
+  // All layers but what comes behind the attention of the last one, which is what it yields. With
+  // `attention_of`, attention is of segments, and may go with what lies before it.
   using Attend = FunctionRef<Tensor(const Products& qkv, size_t layer)>;
-  Tensor attend_through(Stream& s, ResidualStream& stream, Attend attend) const;
+  using AttentionOf = FunctionRef<SegmentAttentionArgs(const Products& qkv, size_t layer)>;
+  Tensor attend_through(Stream& s, ResidualStream& stream, Attend attend,
+                        const AttentionOf* attention_of = nullptr) const;
   Tensor embed(Stream& s, const OmniVoiceInput& input) const;
-  Tensor attend(Stream& s, const Products& qkv, const OmniVoiceLayer& w, const Tensor& angles,
-                const OmniVoiceInput& input) const;
+  SegmentAttentionArgs attention_of(const Products& qkv, const OmniVoiceLayer& w, const Tensor& angles,
+                                    const OmniVoiceInput& input) const;
   Tensor embed_columns(Stream& s, const OmniVoiceColumns& columns) const;
   struct Turns {
     Tensor own, shared;  // angles by which columns turn, and places that share them

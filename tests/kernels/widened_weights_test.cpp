@@ -1,5 +1,6 @@
 // Products by the copies of weights that a device keeps as wide floats, beside those by the weights
 // themselves: the same values, in sums of another order.
+#include <array>
 #include <cmath>
 #include <utility>
 #include <vector>
@@ -225,6 +226,116 @@ TEST_P(WidenedWeights, JoinedLayersHaveTheBitsOfTheirOperations) {
     }
   }
   EXPECT_TRUE(n_joined == 0 || n_joined == 3) << n_joined;
+}
+
+// The attention of q, k and v in the same go: where a segment ends at every place of a tile, where segments
+// are empty or of one token, with norms and angles and without, and of heads and weights that have no kernel
+// for it.
+TEST_P(WidenedWeights, JoinedAttentionHasTheBitsOfTheOperations) {
+  OpBench bench = tested();
+  if (!widener(bench)) GTEST_SKIP() << "the device has no use for copies";
+  constexpr int64_t kEmbd = 1024, kHeads = 2048, kFf = 3072;
+  const WeightType &type = quantised_types().front(), &other = quantised_types().back();
+  const auto linear = [&](const WeightType& of, int64_t n_in, int64_t n_out, uint32_t seed) {
+    return random_linear(bench, of, n_in, n_out, 2 * seed).widened;
+  };
+  const Linear o = linear(type, kHeads, kEmbd, 1), gate = linear(type, kEmbd, kFf, 2),
+               up = linear(type, kEmbd, kFf, 3), down = linear(type, kFf, kEmbd, 4),
+               q = linear(type, kEmbd, kHeads, 5), k = linear(type, kEmbd, 256, 6),
+               v = linear(type, kEmbd, 256, 7), other_v = linear(other, kEmbd, 256, 8);
+  const auto floats = [&](std::array<int64_t, 4> ne, float scale) {
+    return bench.upload(ne, random_floats(ne[0] * ne[1] * ne[2] * ne[3], scale));
+  };
+  const Tensor mlp_norm = floats({kEmbd, 1, 1, 1}, 1), next_norm = floats({kEmbd, 1, 1, 1}, 1);
+  struct Case {
+    std::vector<int32_t> bounds;
+    int64_t head_dim = 128;
+    bool has_norms = true, has_angles = true, has_bias = false, has_other = false;
+  };
+  std::vector<Case> cases{
+      {.bounds = {0, 738}},
+      {.bounds = {0, 0, 300, 300, 300, 961, 961}, .has_bias = true},
+      {.bounds = {0, 961}, .has_norms = false},
+      {.bounds = {0, 500, 961}, .has_angles = false},
+      {.bounds = {0, 500, 961}, .head_dim = 64},
+      {.bounds = {0, 500, 961}, .has_other = true},
+      {.bounds = {0, 512}},  // whose products have parts
+      {.bounds = {0, 50, 100}},
+  };
+  for (int32_t end = 255; end < 264; ++end) cases.push_back({.bounds = {0, end, end + 1, 770}});
+  cases.push_back({.bounds = {0}});
+  for (int32_t end = 1; end < 64; ++end) cases.back().bounds.push_back(end * (end + 1) / 2 % 13 + 16 * end);
+  int n_joined = 0;
+  for (const Case& c : cases) {
+    const int64_t n = c.bounds.back();
+    SCOPED_TRACE(testing::Message() << n << " tokens, " << c.bounds.size() - 1
+                                    << " segments, the first ends at " << c.bounds[1] << ", heads of "
+                                    << c.head_dim);
+    const Linear& w_v = c.has_other ? other_v : v;
+    const Tensor rows = floats({kEmbd, n, 1, 1}, 3), y = floats({kHeads, n, 1, 1}, 3),
+                 bounds = bench.upload(c.bounds), norm = floats({c.head_dim, 1, 1, 1}, 1),
+                 angles = floats({c.head_dim / 2, 2, n, 1}, 1),
+                 bias = c.has_bias ? floats({n, n, 1, 1}, 3) : Tensor{};
+    const auto args_of = [&](const Tensor& h, const Tensor& y) {
+      return BetweenAttentionsArgs{.h = h,
+                                   .y = y,
+                                   .o = o,
+                                   .mlp_norm = mlp_norm,
+                                   .gate = gate,
+                                   .up = up,
+                                   .down = down,
+                                   .next_norm = next_norm,
+                                   .norm_eps = kEps,
+                                   .gates = {},
+                                   .next = {}};
+    };
+    if (!joins_layers(bench.stream(), args_of(rows, y), {&q, &k, &w_v})) continue;
+    ++n_joined;
+    for (const bool asks_for_h : {false, true}) {
+      const auto through = [&](bool is_joined) {
+        return bench.run([&](Stream& s) {
+          const auto room = [&](int64_t n_values) { return s.workspace().allocate(DType::f32, n_values, n); };
+          const Tensor h = room(kEmbd), seen = room(kHeads);
+          copy(s, h, rows);
+          copy(s, seen, y);
+          Products qkv;
+          if (is_joined) {
+            qkv.out = {room(kHeads), room(256), room(256)};
+          } else {
+            matmul_add(s, h, o, seen);
+            matmul_add(s, h, down, matmul_swiglu(s, gate, up, Normed{h, mlp_norm, kEps}));
+            qkv = matmul(s, {&q, &k, &w_v}, Normed{h, next_norm, kEps});
+          }
+          SegmentAttentionArgs a{.q = qkv.out[0].reshaped(c.head_dim, kHeads / c.head_dim, n),
+                                 .k = qkv.out[1].reshaped(c.head_dim, 256 / c.head_dim, n),
+                                 .v = qkv.out[2].reshaped(c.head_dim, 256 / c.head_dim, n),
+                                 .bounds = bounds,
+                                 .bias = bias,
+                                 .scale = 0.125f,
+                                 .out = seen.reshaped(c.head_dim, kHeads / c.head_dim, n)};
+          a.eps = kEps;
+          if (c.has_norms) a.q_norm = a.k_norm = norm;
+          if (c.has_angles) a.angles = angles;
+          if (is_joined) {
+            BetweenAttentionsArgs args = args_of(h, seen);
+            args.attention = a;
+            between_attentions(s, args, {&q, &k, &w_v}, qkv);
+            return asks_for_h ? h : seen;
+          }
+          const auto turned = [&](const Tensor& x) {
+            const Tensor normed = c.has_norms ? rms_norm(s, x, norm, kEps) : x;
+            if (c.has_angles) rope(s, normed, angles, RopeStyle::halves);
+            return normed;
+          };
+          const Tensor sees = segment_attention(s, turned(a.q), turned(a.k), a.v, bounds, a.scale, bias);
+          return asks_for_h ? h : sees;
+        });
+      };
+      EXPECT_EQ(through(true), through(false)) << asks_for_h;
+    }
+    if (HasFailure()) return;
+  }
+  EXPECT_TRUE(n_joined == 0 || n_joined == static_cast<int>(cases.size()) - 1) << n_joined;
 }
 
 PARLANCE_FOR_EACH_DEVICE(WidenedWeights);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "kernels/cuda/reduce.cuh"
+#include "kernels/cuda/rotate.cuh"
 
 namespace parlance::cuda {
 
@@ -53,9 +54,9 @@ struct KeptHead {
     }
 #pragma unroll
     for (int i = 0; i < kKeptPairs; ++i) {
-      const float a = x[i], b = x[i + kKeptPairs];
-      x[i] = a * angles.cosine[i] - b * angles.sine[i];
-      x[i + kKeptPairs] = a * angles.sine[i] + b * angles.cosine[i];
+      const float2 turned = rotated(x[i], x[i + kKeptPairs], angles.cosine[i], angles.sine[i]);
+      x[i] = turned.x;
+      x[i + kKeptPairs] = turned.y;
     }
   }
 

@@ -3,6 +3,7 @@
 #include "kernels/cuda/kept_head.cuh"
 #include "kernels/cuda/kernels.h"
 #include "kernels/cuda/kv_encode.cuh"
+#include "kernels/cuda/rotate.cuh"
 #include "kernels/cuda/runtime/launch.h"
 
 namespace parlance::cuda {
@@ -37,12 +38,10 @@ __device__ void prepare_head(float* head, const float* norm, const float* cosine
   for (int pair = lane; pair < rotation.n_pairs; pair += 32) {
     const int first = rotation.is_halves ? pair : 2 * pair;
     const int second = first + (rotation.is_halves ? rotation.n_pairs : 1);
-    const float a = element(first);
-    const float b = element(second);
-    const float cosine = cosines[pair];
-    const float sine = cosines[rotation.n_pairs + pair];
-    head[first] = a * cosine - b * sine;
-    head[second] = a * sine + b * cosine;
+    const float2 turned =
+        rotated(element(first), element(second), cosines[pair], cosines[rotation.n_pairs + pair]);
+    head[first] = turned.x;
+    head[second] = turned.y;
   }
   if (norm) {
     for (int i = 2 * rotation.n_pairs + lane; i < head_dim; i += 32) head[i] = element(i);

@@ -1,6 +1,7 @@
 // rope on CUDA: (a, b) -> (a cos - b sin, a sin + b cos), one thread for each pair.
 #include "kernels/cuda/elements.cuh"
 #include "kernels/cuda/kernels.h"
+#include "kernels/cuda/rotate.cuh"
 
 namespace parlance::cuda {
 
@@ -19,10 +20,9 @@ __global__ void rotate_pairs(float* x, const float* angles, int64_t head_dim, in
     const bool is_halves = style == RopeStyle::halves;
     float* first = x + row * head_dim + (is_halves ? pair : 2 * pair);
     float* second = first + (is_halves ? n_pairs : 1);
-    const float a = *first;
-    const float b = *second;
-    *first = a * cosine - b * sine;
-    *second = a * sine + b * cosine;
+    const float2 turned = rotated(*first, *second, cosine, sine);
+    *first = turned.x;
+    *second = turned.y;
   });
 }
 

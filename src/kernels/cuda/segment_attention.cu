@@ -341,7 +341,7 @@ void run_segment_attention(Stream& stream, const SegmentAttentionArgs& given) {
 
 void fill_segment_attention(OpTable& table) {
   table.segment_attention = {run_segment_attention, [](const SegmentAttentionArgs& args, int) {
-                               return attention::segments_wide_scratch(args);
+                               return attention::rounded_heads_bytes(args);
                              }};
 }
 

@@ -62,9 +62,13 @@ class ResidualStream {
              const Tensor& next_norm, std::initializer_list<const Linear*> next) const {
     return is_fused_ && joins_layers(s, between(w, {}, mlp_norm, mlp, next_norm), next);
   }
+  // With `attention`, the next layer's of these products goes with it.
   void join(Stream& s, const Linear& w, const Tensor& y, const Tensor& mlp_norm, const MlpWeights& mlp,
-            const Tensor& next_norm, std::initializer_list<const Linear*> next, const Products& products) {
-    between_attentions(s, between(w, y, mlp_norm, mlp, next_norm), next, products);
+            const Tensor& next_norm, std::initializer_list<const Linear*> next, const Products& products,
+            const std::optional<SegmentAttentionArgs>& attention = {}) {
+    BetweenAttentionsArgs args = between(w, y, mlp_norm, mlp, next_norm);
+    args.attention = attention;
+    between_attentions(s, args, next, products);
     norm_ = next_norm;
   }
 

@@ -10,7 +10,7 @@
 #include "base/checked.h"
 #include "kernels/cuda/attention/fold.cuh"
 #include "kernels/cuda/attention/mma.cuh"
-#include "kernels/cuda/attention/segments.h"
+#include "kernels/cuda/attention/rounded_heads.cuh"
 #include "kernels/cuda/matmul/arrivals.cuh"
 #include "kernels/cuda/matmul/warpgroup.cuh"
 #include "kernels/cuda/reduce.cuh"
@@ -22,20 +22,28 @@ namespace {
 
 constexpr int kKeys = 64;  // of a step
 constexpr int kAlignedRows = kSwizzledRows;
-constexpr int kDim = 128;  // of heads, with zeros behind shorter ones
 
-// Rows of all segments, each of which begins at a multiple of kAlignedRows, and as many zeros behind them as
-// a step may read.
-int64_t padded_rows(int64_t n_tokens, int64_t n_segments) {
-  return align_up<int64_t>(n_tokens + kAlignedRows * n_segments + kKeys, kAlignedRows);
+int64_t padded_rows(const SegmentAttentionArgs& args) {
+  const int64_t n_segments = args.bounds.n_elements() - 1;
+  return align_up<int64_t>(args.q.ne[2] + kAlignedRows * n_segments + kKeys, kAlignedRows);
 }
 
 }  // namespace
 
-size_t segments_wide_scratch(const SegmentAttentionArgs& args) {
+size_t rounded_heads_bytes(const SegmentAttentionArgs& args) {
   const int64_t n_heads = args.q.ne[1] + 2 * args.k.ne[1];
-  const int64_t n_rows = padded_rows(args.q.ne[2], args.bounds.n_elements() - 1);
-  return static_cast<size_t>(n_heads * n_rows * kDim * 2) * sizeof(uint16_t);
+  return static_cast<size_t>(n_heads * padded_rows(args) * kRoundedDim * 2) * sizeof(uint16_t);
+}
+
+RoundedHeads rounded_heads_at(std::byte* at, const SegmentAttentionArgs& args) {
+  const auto floats = [](const Tensor& x) { return x ? x.as<const float>() : nullptr; };
+  return {segments_of(args),
+          floats(args.q_norm),
+          floats(args.k_norm),
+          floats(args.angles),
+          args.eps,
+          reinterpret_cast<uint16_t*>(at),
+          static_cast<int>(padded_rows(args))};
 }
 
 #if PARLANCE_HAS_WARPGROUPS
@@ -44,154 +52,27 @@ namespace {
 
 constexpr int kGroups = 2, kRows = kGroups * kWarpgroupRows;  // of a block
 constexpr int kStages = 2;
-constexpr int kSliceValues = 64;  // of a row: tiles of warpgroup.cuh
 constexpr float kLowest = -1e30f;
 constexpr float kLog2OfE = 1.4426950408889634f;
 // Keeps small weights out of f16's subnormal numbers; sums have it, too.
 constexpr float kLog2OfWeightScale = 10;
 
-struct WideSegments : Segments {
-  // Of heads that are turned.
-  const float *q_norm, *k_norm;  // or null
-  const float* angles;           // (head_dim / 2, 2, n_tokens): cos, then sin; or null
-  float eps;
-  // Halves and rests of rows: see QueryRow and TileRows.
-  uint16_t* rounded;
-  int n_rows;  // padded
-};
-
-struct SegmentRows {
-  int first, n;      // tokens
-  int first_padded;  // row
-};
-
-__device__ inline SegmentRows segment_of(const WideSegments& p, int i) {
-  const int first = p.bounds[i];
-  return {first, p.bounds[i + 1] - first, first / kAlignedRows * kAlignedRows + kAlignedRows * i};
-}
-
-// ---- Rounded rows ----
-
-// Queries go from memory to registers: a lane has four halves of sixteen values, those that its registers of
-// A hold (mma.cuh), next to each other.
-struct QueryRow {
-  __device__ static uint16_t* at(const WideSegments& p, int head, int row) {
-    return p.rounded + (static_cast<int64_t>(head) * p.n_rows + row) * 2 * kDim;
-  }
-  // Of an even value, its halves; the rests are kDim behind them.
-  __device__ static int place(int value) {
-    const int in_step = value % 16;
-    return value - in_step + in_step % 8 / 2 * 4 + in_step / 8 * 2;
-  }
-};
-
-// Keys and values go to shared memory in tiles, by slices of 64 values: (halves and rests, slices, rows).
-struct TileRows {
-  static constexpr int kSlices = kDim / kSliceValues;
-  // Bytes from the first row of a head's slices on, of halves and of rests.
-  __device__ static uint8_t* at(const WideSegments& p, int head_of_both, int part, int slice) {
-    const int64_t index = (static_cast<int64_t>(p.n_head + head_of_both) * 2 + part) * kSlices + slice;
-    return reinterpret_cast<uint8_t*>(p.rounded) + index * p.n_rows * kSwizzledRowBytes;
-  }
-  __device__ static int place(int row, int value) {
-    return swizzled_place(row, value % kSliceValues / 8) + value % 8 * static_cast<int>(sizeof(uint16_t));
-  }
-};
-
-// A head of a row by a warp: a lane has four values that follow each other.
-struct WarpHead {
-  static constexpr int kEach = kDim / 32;
-  static_assert(kEach == 4);
-  float x[kEach];
-
-  __device__ explicit WarpHead(const float4& v) { take(v); }
-
-  // Of kDim elements; the sum is that of sum_of_squares(): eight lanes have the values of a warp.
-  __device__ void norm(const float4& w, float eps) {
-    float sums[kEach];
-#pragma unroll
-    for (int i = 0; i < kEach; ++i) {
-      sums[i] = __fmul_rn(x[i], x[i]);
-#pragma unroll
-      for (int mask = 4; mask > 0; mask /= 2)
-        sums[i] = __fadd_rn(sums[i], __shfl_xor_sync(kAllLanes, sums[i], mask));
-    }
-    float sum = __fadd_rn(__fadd_rn(sums[0], sums[2]), __fadd_rn(sums[1], sums[3]));
-#pragma unroll
-    for (int mask = 16; mask > 4; mask /= 2) sum = __fadd_rn(sum, __shfl_xor_sync(kAllLanes, sum, mask));
-    const float scale = 1 / sqrtf(sum / static_cast<float>(kDim) + eps);
-    take(make_float4(x[0] * scale * w.x, x[1] * scale * w.y, x[2] * scale * w.z, x[3] * scale * w.w));
-  }
-
-  // Pairs are halves of the head.
-  __device__ void turn(const float4& cosine, const float4& sine, int lane) {
-    const float c[kEach] = {cosine.x, cosine.y, cosine.z, cosine.w};
-    const float s[kEach] = {sine.x, sine.y, sine.z, sine.w};
-#pragma unroll
-    for (int i = 0; i < kEach; ++i) {
-      const float other = __shfl_xor_sync(kAllLanes, x[i], 16);
-      const bool is_first = lane < 16;
-      const float a = is_first ? x[i] : other, b = is_first ? other : x[i];
-      x[i] = is_first ? a * c[i] - b * s[i] : a * s[i] + b * c[i];
-    }
-  }
-
-  struct Rounded {
-    uint32_t halves[2], rests[2];
-  };
-  __device__ Rounded rounded() const {
-    Rounded r;
-#pragma unroll
-    for (int i = 0; i < 2; ++i) split<__half>(x[2 * i], x[2 * i + 1], r.halves[i], r.rests[i]);
-    return r;
-  }
-
-  // Two lanes, whose numbers differ by `apart`, have the halves and the rests of eight values: the first of
-  // them shall have all halves, the other all rests, by lanes.
-  struct Exchanged {
-    bool has_rests;
-    uint32_t of_first[2], of_second[2];
-  };
-  __device__ Exchanged exchanged(int lane, int apart) const {
-    const Rounded own = rounded();
-    Exchanged e;
-    e.has_rests = (lane & apart) != 0;
-#pragma unroll
-    for (int i = 0; i < 2; ++i) {
-      const uint32_t others = __shfl_xor_sync(kAllLanes, e.has_rests ? own.halves[i] : own.rests[i], apart);
-      e.of_first[i] = e.has_rests ? others : own.halves[i];
-      e.of_second[i] = e.has_rests ? own.rests[i] : others;
-    }
-    return e;
-  }
-
- private:
-  __device__ void take(const float4& v) {
-    x[0] = v.x;
-    x[1] = v.y;
-    x[2] = v.z;
-    x[3] = v.w;
-  }
-};
-
 constexpr int kRoundWarps = 8;
-constexpr int kRoundRows = 4;  // of a warp; those of a segment begin at a multiple of it
-static_assert(kAlignedRows % kRoundRows == 0);
+static_assert(kAlignedRows % HeadRows::kRows == 0);
 
-// A warp for each head of q, then of k, then of v, of kRoundRows padded rows. What the next row needs is on
-// its way while one is rounded.
-__global__ void __launch_bounds__(32 * kRoundWarps) round_heads(const __grid_constant__ WideSegments p) {
+// A warp for some rows of each head.
+__global__ void __launch_bounds__(32 * kRoundWarps) round_heads(const __grid_constant__ RoundedHeads p) {
+  using Rows = HeadRows;
+  __shared__ __align__(16) float of_rows[kRoundWarps / 2][Rows::kFloatsOfTwo];
+  __shared__ __align__(16) float of_angles[kRoundWarps / 2][Rows::kFloatsOfTwo];
   let_next_start();
-  const int lane = threadIdx.x % 32;
-  const int index = static_cast<int>(blockIdx.x) * kRoundWarps + static_cast<int>(threadIdx.x) / 32;
+  const int lane = threadIdx.x % 32, warp = static_cast<int>(threadIdx.x) / 32;
+  const int index = static_cast<int>(blockIdx.x) * kRoundWarps + warp;
   const int n_heads = p.n_head + 2 * p.n_head_kv;
-  const int first_row = index / n_heads * kRoundRows, head = index % n_heads;
-  const bool is_q = head < p.n_head, is_k = !is_q && head < p.n_head + p.n_head_kv;
-  const int head_of_side = is_q ? head : is_k ? head - p.n_head : head - p.n_head - p.n_head_kv;
-  const float* const norm = is_q ? p.q_norm : is_k ? p.k_norm : nullptr;
-  const float4 norms = norm ? reinterpret_cast<const float4*>(norm)[lane] : float4{};
+  const int first_row = index / n_heads * Rows::kRows;
+  if (first_row >= p.n_rows) return wait_for_previous();
+  const Rows of_head(p, index % n_heads);
   wait_for_previous();
-  if (first_row >= p.n_rows) return;
   int first_token = 0, n_tokens = 0;  // of these rows; zeros follow
   for (int i = 0; i < p.n_segments; ++i) {
     const SegmentRows segment = segment_of(p, i);
@@ -199,46 +80,20 @@ __global__ void __launch_bounds__(32 * kRoundWarps) round_heads(const __grid_con
     first_token = segment.first + first_row - segment.first_padded;
     n_tokens = segment.first + segment.n - first_token;
   }
-  const int of_side = is_q ? p.n_head : p.n_head_kv;
-  const float* const side = is_q ? p.q : is_k ? p.k : p.v;
-  const bool turns = p.angles && (is_q || is_k);
-  float4 x{}, cosine{}, sine{};
-  const auto load = [&](int i) {
-    x = float4{};
-    if (i >= n_tokens) return;
-    const int64_t token = first_token + i;
-    if (WarpHead::kEach * lane < p.head_dim)
-      x = *reinterpret_cast<const float4*>(side + (token * of_side + head_of_side) * p.head_dim +
-                                           WarpHead::kEach * lane);
-    if (!turns) return;
-    const auto* const angles = reinterpret_cast<const float4*>(p.angles + token * kDim);
-    cosine = angles[lane % 16];
-    sine = angles[16 + lane % 16];
-  };
-  load(0);
-#pragma unroll 1
-  for (int i = 0; i < kRoundRows; ++i) {
-    const int row = first_row + i;
-    WarpHead own(x);
-    const float4 cosines = cosine, sines = sine;
-    if (i + 1 < kRoundRows) load(i + 1);
-    if (i < n_tokens) {
-      if (norm) own.norm(norms, p.eps);
-      if (turns) own.turn(cosines, sines, lane);
-    }
-    if (is_q) {
-      const auto e = own.exchanged(lane, 2);
-      uint16_t* const to = QueryRow::at(p, head, row) + QueryRow::place((lane & ~2) * WarpHead::kEach);
-      *reinterpret_cast<uint4*>(to + (e.has_rests ? kDim : 0)) =
-          make_uint4(e.of_first[0], e.of_second[0], e.of_first[1], e.of_second[1]);
-    } else {
-      const auto e = own.exchanged(lane, 1);
-      const int value = (lane & ~1) * WarpHead::kEach;
-      *reinterpret_cast<uint4*>(TileRows::at(p, head - p.n_head, e.has_rests, value / kSliceValues) +
-                                TileRows::place(row, value)) =
-          make_uint4(e.of_first[0], e.of_first[1], e.of_second[0], e.of_second[1]);
-    }
+  float* const rows = of_rows[warp / 2] + warp % 2 * Rows::kBetween;
+  float* const angles = of_angles[warp / 2] + warp % 2 * Rows::kBetween;
+  of_head.fetch_angles(angles, first_token + n_tokens, [&](int i) { return first_token + i; });
+#pragma unroll
+  for (int i = 0; i < Rows::kRows; ++i) {
+    reinterpret_cast<float4*>(rows + i * Rows::kStride)[lane] =
+        i < n_tokens && 4 * lane < p.head_dim
+            ? reinterpret_cast<const float4*>(of_head.values(first_token + i))[lane]
+            : float4{};
   }
+  __syncwarp();
+  of_head.round<0>(rows, angles);
+  of_head.store(rows, [&](int i) { return i < n_tokens ? first_row + i : -1; });
+  for (int i = max(n_tokens, 0); i < Rows::kRows; ++i) of_head.store_zeros(first_row + i);
 }
 
 // ---- A warpgroup's rows ----
@@ -256,9 +111,9 @@ constexpr int kThreads = (kGroups + 1) * kWarpgroupThreads;
 constexpr int kFewRegisters = 24, kManyRegisters = 240;  // of who brings tiles, and of who multiplies them
 static_assert((kGroups * kManyRegisters + kFewRegisters) * kWarpgroupThreads <= 65536);
 
-__global__ void __launch_bounds__(kThreads, 1) attend_segments(const __grid_constant__ WideSegments p) {
+__global__ void __launch_bounds__(kThreads, 1) attend_segments(const __grid_constant__ RoundedHeads p) {
   using S = Shared;
-  constexpr int kMmaValues = 16, kDimSteps = kDim / kMmaValues, kKeySteps = kKeys / kMmaValues;
+  constexpr int kMmaValues = 16, kDimSteps = kRoundedDim / kMmaValues, kKeySteps = kKeys / kMmaValues;
   constexpr int kUnits = 16;  // of descriptors, in bytes
   extern __shared__ uint8_t dynamic[];
   auto& shared = *reinterpret_cast<S*>(first_tile(dynamic));
@@ -325,14 +180,14 @@ __global__ void __launch_bounds__(kThreads, 1) attend_segments(const __grid_cons
     for (int part = 0; part < 2; ++part) {
 #pragma unroll
       for (int step = 0; step < kDimSteps; ++step) {
-        const uint2 four = *reinterpret_cast<const uint2*>(from + part * kDim + step * kMmaValues);
+        const uint2 four = *reinterpret_cast<const uint2*>(from + part * kRoundedDim + step * kMmaValues);
         q[part][step][half] = four.x;
         q[part][step][2 + half] = four.y;
       }
     }
   }
 
-  float out[kDim / 2] = {}, largest[2] = {kLowest, kLowest}, sums[2] = {};
+  float out[kRoundedDim / 2] = {}, largest[2] = {kLowest, kLowest}, sums[2] = {};
   float scores[kKeys / 2];
   uint32_t weights[2][kKeySteps][4];  // halves, rests
   float keep[2];                      // what is left of the sums so far under a larger score
@@ -346,7 +201,8 @@ __global__ void __launch_bounds__(kThreads, 1) attend_segments(const __grid_cons
     begin_warpgroup_products();
 #pragma unroll
     for (int i = 0; i < kDimSteps; ++i) {
-      const int slice = i / (kSliceValues / kMmaValues), in_slice = i % (kSliceValues / kMmaValues);
+      const int slice = i / (TileRows::kSliceValues / kMmaValues),
+                in_slice = i % (TileRows::kSliceValues / kMmaValues);
       const auto tile_of = [&](int part) {
         return tile_descriptor(shared.tiles[keys][stage][part] + slice * S::kSliceBytes) +
                in_slice * (kMmaValues * 2 / kUnits);
@@ -426,7 +282,7 @@ __global__ void __launch_bounds__(kThreads, 1) attend_segments(const __grid_cons
     }
     if (__any_sync(kAllLanes, keep[0] != 1 || keep[1] != 1)) {  // mostly, no row has a larger score
 #pragma unroll
-      for (int i = 0; i < kDim / 2; ++i) out[i] *= keep[i / 2 % 2];
+      for (int i = 0; i < kRoundedDim / 2; ++i) out[i] *= keep[i / 2 % 2];
     }
   };
   // The tensor cores are one warpgroup's after the other's: each starts its products in its turn, and weighs
@@ -477,7 +333,7 @@ __global__ void __launch_bounds__(kThreads, 1) attend_segments(const __grid_cons
     if (rows[half] >= n_keys) continue;
     float* const to = p.out + (static_cast<int64_t>(first_token + rows[half]) * p.n_head + head) * p.head_dim;
 #pragma unroll
-    for (int i = 0; i < kDim / 8; ++i) {
+    for (int i = 0; i < kRoundedDim / 8; ++i) {
       const int at = 8 * i + 2 * in_group;
       if (at < p.head_dim)
         *reinterpret_cast<float2*>(to + at) =
@@ -486,46 +342,38 @@ __global__ void __launch_bounds__(kThreads, 1) attend_segments(const __grid_cons
   }
 }
 
-void launch_segments(Stream& stream, const WideSegments& p, int64_t n_tokens) {
-  const int64_t n_heads = (p.n_head + 2 * p.n_head_kv) * static_cast<int64_t>(p.n_rows / kRoundRows);
-  launch(stream, round_heads,
-         {.grid = dim3(static_cast<unsigned>(div_up<int64_t>(n_heads, kRoundWarps))),
-          .block = dim3(32 * kRoundWarps)},
-         p);
-  // A segment begins at most one tile that is not full.
-  launch(
-      stream, attend_segments,
-      {.grid = dim3(static_cast<unsigned>(n_tokens / kRows + p.n_segments), static_cast<unsigned>(p.n_head)),
-       .block = dim3(kThreads),
-       .shared_bytes = kTileAlignment + sizeof(Shared)},
-      p);
-}
-
 }  // namespace
 
 bool segments_wide_serves(Stream& stream, const SegmentAttentionArgs& args) {
-  return gpu_of(stream).compute_capability == 90 && args.q.ne[0] % 4 == 0 && args.q.ne[0] > kDim / 2 &&
-         args.q.ne[0] <= kDim;
+  return gpu_of(stream).compute_capability == 90 && args.q.ne[0] % 4 == 0 && args.q.ne[0] > kRoundedDim / 2 &&
+         args.q.ne[0] <= kRoundedDim;
 }
 
 bool segments_wide_turns(const SegmentAttentionArgs& args) {
-  return args.q.ne[0] == kDim && args.style == RopeStyle::halves && 2 * args.angles.ne[0] == args.q.ne[0];
+  return args.q.ne[0] == kRoundedDim && args.style == RopeStyle::halves &&
+         2 * args.angles.ne[0] == args.q.ne[0];
 }
 
 void run_segments_wide(Stream& stream, const SegmentAttentionArgs& args) {
-  const auto floats = [](const Tensor& x) { return x ? x.as<const float>() : nullptr; };
-  const int64_t n_tokens = args.q.ne[2];
-  if (n_tokens == 0) return;
-  const WideSegments p{
-      segments_of(args),
-      floats(args.q_norm),
-      floats(args.k_norm),
-      floats(args.angles),
-      args.eps,
-      reinterpret_cast<uint16_t*>(scratch_of(stream)),
-      static_cast<int>(padded_rows(n_tokens, args.bounds.n_elements() - 1)),
-  };
-  launch_segments(stream, p, n_tokens);
+  if (args.q.ne[2] == 0) return;
+  const RoundedHeads heads = rounded_heads_at(scratch_of(stream), args);
+  const int64_t n_warps =
+      (heads.n_head + 2 * heads.n_head_kv) * static_cast<int64_t>(heads.n_rows / HeadRows::kRows);
+  launch(stream, round_heads,
+         {.grid = dim3(static_cast<unsigned>(div_up<int64_t>(n_warps, kRoundWarps))),
+          .block = dim3(32 * kRoundWarps)},
+         heads);
+  attend_rounded(stream, heads, args.q.ne[2]);
+}
+
+void attend_rounded(Stream& stream, const RoundedHeads& heads, int64_t n_tokens) {
+  // A segment begins at most one tile that is not full.
+  launch(stream, attend_segments,
+         {.grid = dim3(static_cast<unsigned>(n_tokens / kRows + heads.n_segments),
+                       static_cast<unsigned>(heads.n_head)),
+          .block = dim3(kThreads),
+          .shared_bytes = kTileAlignment + sizeof(Shared)},
+         heads);
 }
 
 #else
@@ -537,6 +385,7 @@ bool segments_wide_turns(const SegmentAttentionArgs&) {
   return false;
 }
 void run_segments_wide(Stream&, const SegmentAttentionArgs&) {}
+void attend_rounded(Stream&, const RoundedHeads&, int64_t) {}
 
 #endif
 

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "kernels/cuda/matmul/wide_heads.cuh"
 #include "kernels/cuda/matmul/wide_kept.h"
 #include "kernels/cuda/matmul/wide_rounded.cuh"
 #include "kernels/cuda/matmul/wide_tile.cuh"
@@ -65,11 +66,39 @@ class TileOfKept {
   const uint8_t* from_[2];
 };
 
+// What becomes of a tile: a result, or its part.
+struct EndInResults {
+  Parts parts;
+  Split split;
+  MatmulEnd end;
+
+  template <int kGroups>
+  __device__ void run(const Products& p, const WideActivations& x, const Place& place,
+                      float (&sums)[kTokens / 2], uint8_t* shared) const {
+    using T = ManyTile<kGroups>;
+    end_tile<kTokens, T::kRows, T::kBlockThreads>(p, x, place, end, parts, split, sums, shared);
+  }
+};
+
+// Or heads of q, k and v, on their way to attention.
+struct EndInHeads {
+  Parts parts;
+  attention::RoundedHeads heads;
+
+  template <int kGroups>
+  __device__ void run(const Products& p, const WideActivations& x, const Place& place,
+                      float (&sums)[kTokens / 2], uint8_t* shared) const {
+    using T = ManyTile<kGroups>;
+    static_assert(kHeadsRoomBytes<kTokens, T::kBlockThreads> <= T::kStages * T::kStageBytes);
+    end_in_heads<kTokens, T::kRows, T::kBlockThreads>(p, x, place, heads, sums, shared);
+  }
+};
+
 // Block (tile of tokens, tile of rows, part). Tiles of tokens that share weights run side by side.
-template <int kGroups>
+template <int kGroups, class End>
 __global__ void __launch_bounds__(ManyTile<kGroups>::kBlockThreads, 1)
-    multiply_many_kept(const __grid_constant__ Products p, const WideActivations x, const Parts parts,
-                       const Split split, MatmulEnd matmul_end) {
+    multiply_many_kept(const __grid_constant__ Products p, const WideActivations x,
+                       const __grid_constant__ End end) {
   using T = ManyTile<kGroups>;
   extern __shared__ uint8_t dynamic[];
   __shared__ Arrivals there[T::kStages], free[T::kStages];
@@ -80,7 +109,7 @@ __global__ void __launch_bounds__(ManyTile<kGroups>::kBlockThreads, 1)
   __syncthreads();
   let_next_start();
   uint8_t* const shared = first_tile(dynamic);
-  const Place place(p, parts, kTokens, T::kRows);
+  const Place place(p, end.parts, kTokens, T::kRows);
   const int n_steps = place.end - place.begin;
   const auto stage = [&](int step) { return shared + step % T::kStages * T::kStageBytes; };
   const auto tile = [&](int step) { return stage(step) + kTokensBytes<kTokens>; };
@@ -119,7 +148,7 @@ __global__ void __launch_bounds__(ManyTile<kGroups>::kBlockThreads, 1)
   }
   wait_for_products<0>();
   pin_sums(sums);
-  end_tile<kTokens, T::kRows, T::kBlockThreads>(p, x, place, matmul_end, parts, split, sums, shared);
+  end.template run<kGroups>(p, x, place, sums, shared);
 }
 
 // The outputs, where they are kept: rows of a step follow each other, and steps are Output::row_bytes apart.
@@ -164,15 +193,19 @@ struct ManyShape {
                const NextNorm* next) const {
     if (args.end == MatmulEnd::gate && parts.n > 1) return WideDone::nothing;
     const Products products = args.end == MatmulEnd::gate ? products_of_kept(args, dtype, T::kRows) : plain;
-    launch(stream, multiply_many_kept<kGroups>,
-           shape_of_tiles<kTokens>(products, parts, T::kBlockThreads, T::kSharedBytes), products, x, parts,
-           split, args.end);
+    start(stream, products, x, EndInResults{parts, split, args.end});
     if (next && split.sums) {
       launch_add_and_round<kTokens>(stream, products, split, parts.n, n_token_tiles, *next);
       return WideDone::rounded;
     }
     launch_add_parts<OfTile<kTokens>>(stream, products, split, parts.n, n_token_tiles, args.end);
     return WideDone::products;
+  }
+
+  template <class End>
+  void start(Stream& stream, const Products& products, const WideActivations& x, const End& end) const {
+    launch(stream, multiply_many_kept<kGroups, End>,
+           shape_of_tiles<kTokens>(products, parts, T::kBlockThreads, T::kSharedBytes), products, x, end);
   }
 };
 
@@ -188,10 +221,24 @@ WideDone wide_kept_many(Stream& stream, const FusedMatmulArgs& args, DType dtype
                                                              : three.run(stream, args, dtype, x, next);
 }
 
+bool wide_kept_heads(Stream& stream, const MatmulArgs& args, DType dtype, const WideActivations& x,
+                     const attention::RoundedHeads& heads) {
+  const ManyShape<2> two(stream, {args}, dtype, x);
+  const int n_heads = heads.n_head + 2 * heads.n_head_kv;
+  if (two.parts.n > 1 || two.plain.n_tiles != n_heads || heads.head_dim != attention::kRoundedDim)
+    return false;
+  two.start(stream, two.plain, x, EndInHeads{two.parts, heads});
+  return true;
+}
+
 #else
 
 WideDone wide_kept_many(Stream&, const FusedMatmulArgs&, DType, const WideActivations&, const NextNorm*) {
   return WideDone::nothing;
+}
+bool wide_kept_heads(Stream&, const MatmulArgs&, DType, const WideActivations&,
+                     const attention::RoundedHeads&) {
+  return false;
 }
 
 #endif

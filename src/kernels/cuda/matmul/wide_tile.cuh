@@ -170,31 +170,22 @@ struct TileRoom {
   }
 };
 
-// Scales a tile's sums and leaves, adds up or gates them. Of a gate's tile, the second half of the rows is
-// what the first meets. `shared` has TileRoom<kTokens, kRows>::kBytes.
-template <int kTokens, int kRows = kTileRows, int kOfThreads = kThreads>
-__device__ void end_tile(const Products& p, const WideActivations& x, const Place& place, MatmulEnd end,
-                         const Parts& parts, const Split& split, float (&sums)[kTokens / 2],
-                         uint8_t* shared) {
-  auto& tile = reinterpret_cast<typename OfTile<kTokens>::Sums&>(sums);
+// Puts a tile's sums with their biases into its room, for all of those threads to read.
+template <int kTokens, int kRows, int kOfThreads>
+__device__ TileRoom<kTokens, kRows> to_room(const Products& p, const Place& place,
+                                            const float (&sums)[kTokens / 2], uint8_t* shared) {
+  const auto& tile = reinterpret_cast<const typename OfTile<kTokens>::Sums&>(sums);
   const int thread = threadIdx.x, lane = thread % 32, group = thread / kWarpgroupThreads;
-  scale_tile<kTokens>(tile, x, place);
-  if (split.sums) {
-    OfTile<kTokens>::leave(split, parts.n, place.part, tile);
-    return;
-  }
-  const Output& output = place.output;
-  const bool is_gated = p.is_gated;
-  constexpr int kGates = kRows / 2;
   const int own = group * kWarpgroupRows + thread % kWarpgroupThreads / 32 * 16 + lane / 4;
+  constexpr int kGates = kRows / 2;
   float bias[2] = {};
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
     const int of_tile = own + 8 * half;
-    const bool is_met = is_gated && of_tile >= kGates;
+    const bool is_met = p.is_gated && of_tile >= kGates;
     const int row = place.first_row + (is_met ? of_tile - kGates : of_tile);
-    const float* const of_output = is_met ? p.outputs[1].bias : output.bias;
-    if (of_output && row < output.n_out) bias[half] = of_output[row];
+    const float* const of_output = is_met ? p.outputs[1].bias : place.output.bias;
+    if (of_output && row < place.output.n_out) bias[half] = of_output[row];
   }
   const TileRoom<kTokens, kRows> room{reinterpret_cast<float*>(shared)};
   wait_for_tile<kOfThreads>();
@@ -205,15 +196,32 @@ __device__ void end_tile(const Products& p, const WideActivations& x, const Plac
       room.at(8 * n + lane % 4 * 2 + e % 2, own + e / 2 * 8) = tile[0][n][e] + bias[e / 2];
   }
   wait_for_tile<kOfThreads>();
+  return room;
+}
+
+// Scales a tile's sums and leaves, adds up or gates them. Of a gate's tile, the second half of the rows is
+// what the first meets. `shared` has TileRoom<kTokens, kRows>::kBytes.
+template <int kTokens, int kRows = kTileRows, int kOfThreads = kThreads>
+__device__ void end_tile(const Products& p, const WideActivations& x, const Place& place, MatmulEnd end,
+                         const Parts& parts, const Split& split, float (&sums)[kTokens / 2],
+                         uint8_t* shared) {
+  auto& tile = reinterpret_cast<typename OfTile<kTokens>::Sums&>(sums);
+  scale_tile<kTokens>(tile, x, place);
+  if (split.sums) {
+    OfTile<kTokens>::leave(split, parts.n, place.part, tile);
+    return;
+  }
+  const auto room = to_room<kTokens, kRows, kOfThreads>(p, place, sums, shared);
   const int n_tokens = min(kTokens, p.n_tokens - place.first_token);
-  if (!is_gated) {
-    room.template store<kRows, kOfThreads>(output, place.first_row, place.first_token, n_tokens,
+  if (!p.is_gated) {
+    room.template store<kRows, kOfThreads>(place.output, place.first_row, place.first_token, n_tokens,
                                            end == MatmulEnd::add,
                                            [&](int t, int r) { return room.four_at(t, r); });
     return;
   }
+  constexpr int kGates = kRows / 2;
   room.template store<kGates, kOfThreads>(
-      output, place.first_row, place.first_token, n_tokens, false, [&](int t, int r) {
+      place.output, place.first_row, place.first_token, n_tokens, false, [&](int t, int r) {
         const float4 gate = room.four_at(t, r), up = room.four_at(t, kGates + r);
         return make_float4(silu(gate.x) * up.x, silu(gate.y) * up.y, silu(gate.z) * up.z,
                            silu(gate.w) * up.w);

@@ -53,8 +53,8 @@ __host__ __device__ constexpr int x_bytes(int part_steps) {  // of a warp
   return part_steps * kHalfStepValues * kHalves * static_cast<int>(sizeof(uint16_t));
 }
 
-// Steps that are on their way before they are asked for, at most.
-constexpr int kMostAhead = 5;
+// Steps that are on their way before they are asked for, at most; so few are all.
+constexpr int kMostAhead = 5, kFewSteps = 4;
 
 // Until all but so many groups of copies are there, which are at least one.
 __device__ inline void wait_for_all_but(int n_groups) {
@@ -72,9 +72,32 @@ __device__ inline void wait_for_all_but(int n_groups) {
   }
 }
 
-// What a warp has on its way: steps, and the stages that these take turns at.
+// What a warp has on its way: steps, which may be all that there are, and the stages that these take turns
+// at.
 struct Ahead {
   int n_steps, n_stages;
+  bool has_all;
+};
+
+// What becomes of a tile's sums: a lane of the first warp has a row's, one of the second half of a gate's
+// tile what the gate meets.
+struct RowEnd {
+  bool is_stored;
+  float* to;
+  float bias;
+
+  __device__ RowEnd(const Products& p, int tile, int lane, int part) {
+    const Output& output = output_of_tile(p, tile);
+    const int n_stored = p.is_gated ? kRows / 2 : kRows, of_tile = lane % kRows;
+    const int row = (tile - output.first_tile) * n_stored + of_tile % n_stored;
+    const bool exists = part == 0 && row < output.n_out;
+    is_stored = exists && lane < n_stored;
+    to = output.out + row;
+    const float* const biases = (of_tile < n_stored ? output : p.outputs[1]).bias;
+    bias = biases && exists ? biases[row] : 0.0f;
+  }
+  // What the row is added to.
+  __device__ float before(MatmulEnd end) const { return is_stored && end == MatmulEnd::add ? *to : 0.0f; }
 };
 
 // Block: a warp for each part; there is room for one of the next kernel's beside two of them. Shared memory:
@@ -97,10 +120,13 @@ __global__ void __launch_bounds__(32 * kMostParts, kHeld == kShortHeld ? kBlocks
   RowsAhead<kRows> ahead(p, begin, end, blockIdx.x, gridDim.x);
 #pragma unroll 1
   for (int stage = 0; stage < steps_ahead.n_steps; ++stage) ahead.copy(stages[stage]);
+  // What can be known before the token is there: what says it may have to be waited for.
+  RowEnd row_end(p, blockIdx.x, lane, part);
   const bool has_norm = kHeld == kShortHeld && norm;
   float4 weights = {};
   if (has_norm) weights = reinterpret_cast<const float4*>(norm)[thread];
   wait_for_previous();
+  float before = row_end.before(end_of_rows);
 
   const int n_part = parts.units * kHalfStepValues, first = begin * kHalfStepValues;
   auto* const halves = reinterpret_cast<uint16_t*>(own + n_stages * static_cast<int>(sizeof(Stage)));
@@ -121,19 +147,18 @@ __global__ void __launch_bounds__(32 * kMostParts, kHeld == kShortHeld ? kBlocks
   const auto* x_first = reinterpret_cast<const uint4*>(halves);
   const auto* x_second = reinterpret_cast<const uint4*>(halves + n_part);
 
+  if (steps_ahead.has_all) wait_for_copies<0>();
+  __syncwarp();
+
   int stage = 0, turn = 0;
   for (int tile = blockIdx.x; tile < p.n_tiles; tile += gridDim.x, turn ^= 1) {
-    // Of the tile's rows, those that are stored: a lane each of the first warp.
-    const Output& output = output_of_tile(p, tile);
-    const int n_stored = p.is_gated ? kRows / 2 : kRows, of_tile = lane % kRows;
-    const int row = (tile - output.first_tile) * n_stored + of_tile % n_stored;
-    const bool exists = row < output.n_out, is_stored = part == 0 && lane < n_stored && exists;
-    const float before = is_stored && end_of_rows == MatmulEnd::add ? output.out[row] : 0.0f;
     float acc[4] = {};
     for (int step = begin; step < end; ++step) {
-      ahead.copy(stages[stage == 0 ? n_stages - 1 : stage - 1]);
-      wait_for_all_but(steps_ahead.n_steps);
-      __syncwarp();
+      if (!steps_ahead.has_all) {
+        ahead.copy(stages[stage == 0 ? n_stages - 1 : stage - 1]);
+        wait_for_all_but(steps_ahead.n_steps);
+        __syncwarp();
+      }
       const int at = (step - begin) * kStepPieces;
       multiply_step<Product>(stages[stage], {x_first + at, x_second + at}, acc);
       __syncwarp();
@@ -147,11 +172,17 @@ __global__ void __launch_bounds__(32 * kMostParts, kHeld == kShortHeld ? kBlocks
                       // reader
     if (part != 0) continue;
     float total = 0;
-    for (int of = 0; of < parts.n; ++of) total = add_part(total, sums[turn][of][of_tile]);
-    const float* const bias = (of_tile < n_stored ? output : p.outputs[1]).bias;
-    float value = total + (bias && exists ? bias[row] : 0.0f);
+#pragma unroll
+    for (int of = 0; of < kMostParts; ++of) {
+      if (of < parts.n) total = add_part(total, sums[turn][of][lane % kRows]);
+    }
+    float value = total + row_end.bias;
     if (p.is_gated) value = silu(value) * __shfl_down_sync(kAllLanes, value, kRows / 2);
-    if (is_stored) output.out[row] = end_of_rows == MatmulEnd::add ? before + value : value;
+    if (row_end.is_stored) *row_end.to = end_of_rows == MatmulEnd::add ? before + value : value;
+    if (const int next = tile + static_cast<int>(gridDim.x); next < p.n_tiles) {
+      row_end = RowEnd(p, next, lane, part);
+      before = row_end.before(end_of_rows);
+    }
   }
 }
 
@@ -169,23 +200,34 @@ size_t room_of_blocks(const Gpu& gpu, size_t n) {
 // what leaves most room for the kernels around. Otherwise as many steps as leave room for the second block of
 // a multiprocessor: the next kernel's weights may then be on their way while this one computes.
 Ahead choose_ahead(const Gpu& gpu, const Parts& parts, int n_steps) {
-  constexpr int kFew = 4, kSome = 6, kFewAhead = 3;
-  if (n_steps <= kFew) return {n_steps, n_steps};
-  if (n_steps <= kSome) return {kFewAhead, kFewAhead + 1};
+  constexpr int kSome = 6, kFewAhead = 4;
+  if (n_steps <= kFewSteps) return {n_steps, n_steps, true};
+  if (n_steps <= kSome) return {kFewAhead, kFewAhead + 1, false};
   int n_ahead = kMostAhead;
   while (n_ahead > 2 && shared_bytes(parts, n_ahead + 1) > room_of_blocks(gpu, kBlocksAtOnce)) --n_ahead;
-  return {n_ahead, n_ahead + 1};
+  return {n_ahead, n_ahead + 1, false};
 }
 
 bool is_short(const Parts& parts) {  // a lane has no more pieces than it holds
   return parts.units * kHalfStepValues <= 4 * 32 * kShortHeld;
 }
 
+// As many as leave room for one of the next kernel's. Where one more on each multiprocessor has a tile for
+// each of them, and their steps are few enough to be on their way at once, these: a second tile of a block
+// would wait.
+int blocks_for(const Gpu& gpu, const Parts& parts, int n_tiles) {
+  constexpr int kMore = kBlocksAtOnce + 1;
+  const bool have_room = is_short(parts) && parts.units <= kFewSteps &&
+                         shared_bytes(parts, parts.units) <= room_of_blocks(gpu, kMore);
+  if (have_room && n_tiles <= kMore * gpu.n_multiprocessors) return n_tiles;
+  return std::min(n_tiles, kBlocksAtOnce * gpu.n_multiprocessors);
+}
+
 template <class Product>
 void run(Stream& stream, const FusedMatmulArgs& args, DType dtype) {
   const Products products = products_of(args, dtype, kRows);
-  const int n_blocks = std::min(products.n_tiles, kBlocksAtOnce * gpu_of(stream).n_multiprocessors);
   const Parts parts = parts_of(products.n_in, kHalfStepValues);
+  const int n_blocks = blocks_for(gpu_of(stream), parts, products.n_tiles);
   const Ahead ahead = choose_ahead(gpu_of(stream), parts, parts.units * div_up(products.n_tiles, n_blocks));
   launch(stream, is_short(parts) ? multiply_rows<Product, kShortHeld> : multiply_rows<Product, kLongHeld>,
          {.grid = dim3(static_cast<unsigned>(n_blocks)),

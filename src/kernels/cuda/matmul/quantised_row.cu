@@ -34,21 +34,39 @@ struct RowProduct {
   MatmulEnd end;
 };
 
+// A warp's tile, and what becomes of the row that a lane has a part of: known before the token is there,
+// where what says it may have to be waited for.
+struct TileEnd {
+  Tile tile;
+  bool is_stored;
+  float* to;
+  float bias;
+
+  // Behind the last tile, there is none to store.
+  __device__ TileEnd(const RowProduct& product, const LanePlace& place, int number)
+      : tile(product.weights.products, product.weights.shape, number) {
+    const Products& p = product.weights.products;
+    const Output& output = output_of_tile(p, number);
+    const int row = tile.first_row + place.of_strip;
+    const bool exists = place.exists(tile);
+    is_stored = place.strip == 0 && place.part == 0 && exists;
+    to = output.out + row;
+    const float* const biases = (place.strip == 0 ? output : p.outputs[1]).bias;
+    bias = biases && exists ? biases[row] : 0.0f;
+  }
+  // What the row is added to.
+  __device__ float before(MatmulEnd end) const { return is_stored && end == MatmulEnd::add ? *to : 0.0f; }
+};
+
 // Multiplies a warp's tile, and stores what comes of it.
 template <class Type, class Stages>
-__device__ void multiply_tile(const RowProduct& product, const LanePlace& place, int number,
-                              const RoundedToken<kOffsetOf<Type>>& token, Stages& stages) {
-  const Products& p = product.weights.products;
+__device__ void multiply_tile(const RowProduct& product, const LanePlace& place, const TileEnd& end,
+                              float before, const RoundedToken<kOffsetOf<Type>>& token, Stages& stages) {
   const RowShape& shape = product.weights.shape;
   const int lane = threadIdx.x % 32;
-  const Tile tile(p, shape, number);
-  const Output& output = output_of_tile(p, number);
-  const bool exists = place.exists(tile), is_stored = place.strip == 0 && place.part == 0 && exists;
-  float* const to = output.out + tile.first_row + place.of_strip;
-  const float before = is_stored && product.end == MatmulEnd::add ? *to : 0.0f;
   float sum = 0;
   for (int first = 0; first < shape.part_units; first += shape.units_at_once) {
-    const uint8_t* own = stages.wait(place, tile, first);
+    const uint8_t* own = stages.wait(place, end.tile, first);
     const int n = min(shape.units_at_once, place.n_units - first);
     for (int i = 0; i < n; ++i, own += kUnitBytes<Type>)
       add_unit<Type>(sum, own, token.codes(place.part, (first + i) * kUnitRuns),
@@ -60,11 +78,10 @@ __device__ void multiply_tile(const RowProduct& product, const LanePlace& place,
   for (int of = 0; of < kMostParts; ++of) {
     if (of < shape.n_parts) total = add_part(total, __shfl_sync(kAllLanes, sum, lane - place.part + of));
   }
-  const float* const bias = (place.strip == 0 ? output : p.outputs[1]).bias;
-  float value = total + (bias && exists ? bias[tile.first_row + place.of_strip] : 0.0f);
-  if (p.is_gated) value = silu(value) * __shfl_down_sync(kAllLanes, value, 16);
+  float value = total + end.bias;
+  if (product.weights.products.is_gated) value = silu(value) * __shfl_down_sync(kAllLanes, value, 16);
   if (product.end == MatmulEnd::add) value = before + value;
-  if (is_stored) *to = value;
+  if (end.is_stored) *end.to = value;
 }
 
 // Shared memory: the token, then the warps' stages.
@@ -81,12 +98,21 @@ __global__ void __maxnreg__(kRegisters) multiply_row(const __grid_constant__ Row
   auto* const memory = reinterpret_cast<uint8_t*>(shared);
   const RoundedToken<kOffsetOf<Type>> token(memory, token_layout(w.shape));
   Stages stages(w, memory + token.layout.bytes() + warp * plan.n_stages * plan.stage_bytes, arrivals[warp]);
-  round_token(token, product.x, w.products.n_in, product.norm, product.eps, partial,
-              [] { wait_for_previous(); });
-  __syncthreads();
   const LanePlace place(w.shape, lane);
-  for (int tile = first_tile(w); tile < w.products.n_tiles; tile += tile_stride(plan))
-    multiply_tile<Type>(product, place, tile, token, stages);
+  int tile = first_tile(w);
+  TileEnd end(product, place, tile);
+  float before = 0;
+  round_token(token, product.x, w.products.n_in, product.norm, product.eps, partial, [&] {
+    wait_for_previous();
+    before = end.before(product.end);
+  });
+  __syncthreads();
+  while (tile < w.products.n_tiles) {
+    multiply_tile<Type>(product, place, end, before, token, stages);
+    tile += tile_stride(plan);
+    end = TileEnd(product, place, tile);
+    before = end.before(product.end);
+  }
 #endif
 }
 

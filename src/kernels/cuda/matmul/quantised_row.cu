@@ -107,9 +107,11 @@ __global__ void __maxnreg__(kRegisters) multiply_row(const __grid_constant__ Row
     before = end.before(product.end);
   });
   __syncthreads();
-  while (tile < w.products.n_tiles) {
+  if (tile >= w.products.n_tiles) return;
+  while (true) {
     multiply_tile<Type>(product, place, end, before, token, stages);
     tile += tile_stride(plan);
+    if (tile >= w.products.n_tiles) return;
     end = TileEnd(product, place, tile);
     before = end.before(product.end);
   }

@@ -52,6 +52,20 @@ struct Arrivals {
         "l"(&map), "r"(0), "r"(piece), "r"(row), "r"(shared_address(&state))
         : "memory");
   }
+  // Whether that phase is complete, as for wait().
+  __device__ bool is_complete(int phase) {
+    uint32_t is_complete;
+    asm volatile(
+        "{\n"
+        ".reg .pred p;\n"
+        "mbarrier.test_wait.parity.shared::cta.b64 p, [%1], %2;\n"
+        "selp.u32 %0, 1, 0, p;\n"
+        "}"
+        : "=r"(is_complete)
+        : "r"(shared_address(&state)), "r"(static_cast<uint32_t>(phase) & 1)
+        : "memory");
+    return is_complete != 0;
+  }
   // For phase `phase`, from 0 on, which is the current one or the one before; that before the first is
   // complete.
   __device__ void wait(int phase) {

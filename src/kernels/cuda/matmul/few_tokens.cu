@@ -64,8 +64,9 @@ __global__ void __launch_bounds__(kMostThreads)
   __shared__ float partial[kMostRowLanes / 32];
   let_next_start();
   const int token = blockIdx.x;
-  round_token(StoredToken{tokens, token}, x + static_cast<int64_t>(token) * tokens.n_in, tokens.n_in, norm,
-              eps, partial, [] { wait_for_previous(); });
+  round_token(
+      StoredToken{tokens, token}, x + static_cast<int64_t>(token) * tokens.n_in, tokens.n_in, norm, eps,
+      partial, [] { wait_for_previous(); }, [] {});
 }
 
 }  // namespace

@@ -38,7 +38,7 @@ struct RowProduct {
 // where what says it may have to be waited for.
 struct TileEnd {
   Tile tile;
-  bool is_stored;
+  bool is_stored, is_added;
   float* to;
   float bias;
 
@@ -50,12 +50,13 @@ struct TileEnd {
     const int row = tile.first_row + place.of_strip;
     const bool exists = place.exists(tile);
     is_stored = place.strip == 0 && place.part == 0 && exists;
+    is_added = product.end == MatmulEnd::add;
     to = output.out + row;
     const float* const biases = (place.strip == 0 ? output : p.outputs[1]).bias;
     bias = biases && exists ? biases[row] : 0.0f;
   }
   // What the row is added to.
-  __device__ float before(MatmulEnd end) const { return is_stored && end == MatmulEnd::add ? *to : 0.0f; }
+  __device__ float before() const { return is_stored && is_added ? *to : 0.0f; }
 };
 
 // Multiplies a warp's tile, and stores what comes of it.
@@ -80,7 +81,7 @@ __device__ void multiply_tile(const RowProduct& product, const LanePlace& place,
   }
   float value = total + end.bias;
   if (product.weights.products.is_gated) value = silu(value) * __shfl_down_sync(kAllLanes, value, 16);
-  if (product.end == MatmulEnd::add) value = before + value;
+  if (end.is_added) value = before + value;
   if (end.is_stored) *end.to = value;
 }
 
@@ -102,10 +103,13 @@ __global__ void __maxnreg__(kRegisters) multiply_row(const __grid_constant__ Row
   int tile = first_tile(w);
   TileEnd end(product, place, tile);
   float before = 0;
-  round_token(token, product.x, w.products.n_in, product.norm, product.eps, partial, [&] {
-    wait_for_previous();
-    before = end.before(product.end);
-  });
+  round_token(
+      token, product.x, w.products.n_in, product.norm, product.eps, partial,
+      [&] {
+        wait_for_previous();
+        before = end.before();
+      },
+      [&] { stages.look(); });
   __syncthreads();
   if (tile >= w.products.n_tiles) return;
   while (true) {
@@ -113,7 +117,7 @@ __global__ void __maxnreg__(kRegisters) multiply_row(const __grid_constant__ Row
     tile += tile_stride(plan);
     if (tile >= w.products.n_tiles) return;
     end = TileEnd(product, place, tile);
-    before = end.before(product.end);
+    before = end.before();
   }
 #endif
 }

@@ -86,11 +86,12 @@ __device__ inline void load_half_run(const float* from, int half, float (&values
 constexpr int kMostQuadValues = kQuad * kLaneQuads;
 
 // Rounds a token of n values, a multiple of kQuantisedUnitValues, by a block of at least kLaneQuads threads;
-// with a barrier in it where `norm` is there. wait() comes before the token is read. Token stores what a lane
-// has, as RoundedToken does.
-template <class Token, class Wait>
+// with a barrier in it where `norm` is there. wait() comes before the token is read, meanwhile() when it is
+// asked for. Token stores what a lane has, as RoundedToken does.
+template <class Token, class Wait, class Meanwhile>
 __device__ void round_token(const Token& token, const float* x, int n, const float* norm, float eps,
-                            float (&partial)[kMostRowLanes / 32], const Wait& wait) {
+                            float (&partial)[kMostRowLanes / 32], const Wait& wait,
+                            const Meanwhile& meanwhile) {
   const int thread = threadIdx.x, n_threads = static_cast<int>(blockDim.x);
   if (n <= kMostQuadValues) {
     const bool has_quad = thread < n / kQuad;
@@ -98,6 +99,7 @@ __device__ void round_token(const Token& token, const float* x, int n, const flo
     if (norm && has_quad) weights = reinterpret_cast<const float4*>(norm)[thread];
     wait();
     if (has_quad) values = reinterpret_cast<const float4*>(x)[thread];
+    meanwhile();
     if (norm) {
       SquaresOfRow squares;
       squares.add(values);
@@ -114,6 +116,7 @@ __device__ void round_token(const Token& token, const float* x, int n, const flo
   if (norm && thread < n_halves) load_half_run(norm, thread, weights);
   wait();
   if (thread < n_halves) load_half_run(x, thread, values);
+  meanwhile();
   float scale = 1;
   if (norm) {
     leave_squares(x, n, partial);

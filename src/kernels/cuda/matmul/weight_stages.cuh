@@ -63,9 +63,21 @@ class BoxStages {
     for (int i = 0; i < w.stages.n_stages; ++i) fill();
   }
 
+  // Stages that are there already need not be waited for, of those that were filled first.
+  __device__ void look() {
+    const int lane = threadIdx.x % 32;
+    const bool is_there = lane < w_.stages.n_stages && arrivals_[lane].is_complete(0);
+    const unsigned are_there = __ballot_sync(kAllLanes, is_there);
+    __syncwarp();
+    n_there_ = __ffs(static_cast<int>(~are_there)) - 1;
+  }
   // The oldest stage, when it is there. It holds units of the tile.
   __device__ const uint8_t* wait(const LanePlace&, const Tile&, int) {
-    arrivals_[taken_.stage].wait(taken_.phase);
+    if (n_there_ > 0) {
+      --n_there_;
+    } else {
+      arrivals_[taken_.stage].wait(taken_.phase);
+    }
     return memory_ + taken_.stage * w_.stages.stage_bytes + threadIdx.x % 32 * w_.shape.lane_bytes;
   }
   __device__ void release() {
@@ -107,7 +119,7 @@ class BoxStages {
   uint8_t *to_, *const memory_;
   const bool is_first_lane_;
   StageCursor taken_;
-  int stage_ = 0, unit_ = 0, tile_, row_ = 0, output_ = -1, end_ = 0;
+  int stage_ = 0, unit_ = 0, tile_, row_ = 0, output_ = -1, end_ = 0, n_there_ = 0;
 };
 
 // What the other stages share: the tile and unit that is filled next.
@@ -124,6 +136,7 @@ class CopiedStages : Copies {
     for (int i = 0; i < w.stages.n_stages; ++i) fill();
   }
 
+  __device__ void look() {}
   __device__ const uint8_t* wait(const LanePlace& place, const Tile& tile, int unit) {
     Copies::wait(taken_);
     const uint8_t* own =

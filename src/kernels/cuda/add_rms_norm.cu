@@ -88,10 +88,9 @@ __global__ void __launch_bounds__(kThreads)
   }
   // sum_of_warp() of 32 lanes, which eight threads have: lanes that are 16, 8 and 4 apart, then 2 and 1.
 #pragma unroll
-  for (float& sum : sums) {
+  for (int mask = 16; mask >= kLanesOfThread; mask /= 2) {
 #pragma unroll
-    for (int mask = 16; mask >= kLanesOfThread; mask /= 2)
-      sum += __shfl_xor_sync(kAllLanes, sum, mask / kLanesOfThread);
+    for (float& sum : sums) sum += __shfl_xor_sync(kAllLanes, sum, mask / kLanesOfThread);
   }
   const float of_lanes = (sums[0] + sums[2]) + (sums[1] + sums[3]);
   if (thread % 8 == 0) partial[thread / 8] = of_lanes;

@@ -28,8 +28,9 @@ struct StoredToken {
     if (quad % kRunLanes == 0) of_token.store_scale(rounded.step, rounded.half_sum, second_sum);
   }
   // Half `half` of the token's runs, counted through all of them, by this lane; its neighbour has the other.
-  __device__ void store(int half, const float (&values)[kHalfRunValues]) const {
-    const HalfRun rounded = half_of_run(values);
+  // `lanes`: those of the warp that have one.
+  __device__ void store(int half, const float (&values)[kHalfRunValues], unsigned lanes) const {
+    const HalfRun rounded = half_of_run(values, lanes);
     const Run of_token(*this, half / 2);
     reinterpret_cast<uint4*>(of_token.codes)[half % 2] =
         make_uint4(rounded.codes[0], rounded.codes[1], rounded.codes[2], rounded.codes[3]);

@@ -171,11 +171,11 @@ __global__ void __launch_bounds__(32 * kMostParts, kHeld == kShortHeld ? kBlocks
     __syncthreads();  // once a tile: who comes back to these sums has passed the next one, and so has their
                       // reader
     if (part != 0) continue;
-    float total = 0;
+    float of_parts[kMostParts], total = 0;
 #pragma unroll
-    for (int of = 0; of < kMostParts; ++of) {
-      if (of < parts.n) total = add_part(total, sums[turn][of][lane % kRows]);
-    }
+    for (int of = 0; of < kMostParts; ++of) of_parts[of] = sums[turn][of][lane % kRows];
+#pragma unroll
+    for (int of = 0; of < kMostParts; ++of) total = of < parts.n ? add_part(total, of_parts[of]) : total;
     float value = total + row_end.bias;
     if (p.is_gated) value = silu(value) * __shfl_down_sync(kAllLanes, value, kRows / 2);
     if (row_end.is_stored) *row_end.to = end_of_rows == MatmulEnd::add ? before + value : value;

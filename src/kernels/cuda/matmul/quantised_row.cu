@@ -74,11 +74,11 @@ __device__ void multiply_tile(const RowProduct& product, const LanePlace& place,
                      token.scale(place.part, (first + i) * kUnitRuns));
     stages.release();
   }
-  float total = 0;
+  float parts[kMostParts], total = 0;
 #pragma unroll
-  for (int of = 0; of < kMostParts; ++of) {
-    if (of < shape.n_parts) total = add_part(total, __shfl_sync(kAllLanes, sum, lane - place.part + of));
-  }
+  for (int of = 0; of < kMostParts; ++of) parts[of] = __shfl_sync(kAllLanes, sum, lane - place.part + of);
+#pragma unroll
+  for (int of = 0; of < kMostParts; ++of) total = of < shape.n_parts ? add_part(total, parts[of]) : total;
   float value = total + end.bias;
   if (product.weights.products.is_gated) value = silu(value) * __shfl_down_sync(kAllLanes, value, 16);
   if (end.is_added) value = before + value;

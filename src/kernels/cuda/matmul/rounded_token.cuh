@@ -53,8 +53,9 @@ class RoundedToken {
     if (quad % kRunLanes == 0) store_scale(place, rounded.step, rounded.half_sum, second_sum);
   }
   // Half `half` of the token's runs, counted through all of them, by this lane; its neighbour has the other.
-  __device__ void store(int half, const float (&values)[kHalfRunValues]) const {
-    const HalfRun rounded = half_of_run(values);
+  // `lanes`: those of the warp that have one.
+  __device__ void store(int half, const float (&values)[kHalfRunValues], unsigned lanes) const {
+    const HalfRun rounded = half_of_run(values, lanes);
     const Place place(layout, half / 2);
     reinterpret_cast<uint4*>(codes(place.part, place.run))[half % 2] =
         make_uint4(rounded.codes[0], rounded.codes[1], rounded.codes[2], rounded.codes[3]);
@@ -132,7 +133,8 @@ __device__ void round_token(const Token& token, const float* x, int n, const flo
 #pragma unroll
       for (int i = 0; i < kHalfRunValues; ++i) values[i] = values[i] * scale * weights[i];
     }
-    token.store(half, values);
+    // Halves are a multiple of sixteen.
+    token.store(half, values, half - thread % 32 + 32 <= n_halves ? kAllLanes : kAllLanes >> 16);
   }
 }
 

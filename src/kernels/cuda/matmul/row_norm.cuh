@@ -25,9 +25,9 @@ struct SquaresOfRow {
   // lanes that are 16, 8 and 4 apart, then 2 and 1.
   __device__ void leave(int quad, float (&partial)[kMostRowLanes / 32]) {
 #pragma unroll
-    for (float& sum : sums) {
+    for (int mask = 16; mask >= kQuad; mask /= 2) {  // side by side: each waits for what other lanes have
 #pragma unroll
-      for (int mask = 16; mask >= kQuad; mask /= 2) sum += __shfl_xor_sync(kAllLanes, sum, mask / kQuad);
+      for (float& sum : sums) sum += __shfl_xor_sync(kAllLanes, sum, mask / kQuad);
     }
     if (quad % 8 == 0) partial[quad / 8] = (sums[0] + sums[2]) + (sums[1] + sums[3]);
   }

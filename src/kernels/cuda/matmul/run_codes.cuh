@@ -9,8 +9,8 @@ namespace parlance::cuda {
 inline constexpr int kQuarter = 4;               // values of a lane
 inline constexpr int kRunLanes = 32 / kQuarter;  // that follow each other share a run
 
-// What a run whose largest magnitude is this is multiplied with, and what its codes count. Where that is no number,
-// neither is the step, and what the codes, which are zero, are multiplied with shows it.
+// What a run whose largest magnitude is this is multiplied with, and what its codes count. Where that is no
+// number, neither is the step, and what the codes, which are zero, are multiplied with shows it.
 struct RunStep {
   float inverse, step;
 
@@ -28,9 +28,9 @@ struct RunCodes {
   float step;
 };
 
-// By all lanes of the run.
-__device__ inline RunCodes codes_of_run(const float4& v) {
-  const unsigned lanes = ((1u << kRunLanes) - 1) << (threadIdx.x % 32 / kRunLanes * kRunLanes);
+// By all lanes of the run. `lanes`: those of the warp that are here; where a warp's lanes named only those of
+// their run, runs would wait for each other.
+__device__ inline RunCodes codes_of_run(const float4& v, unsigned lanes = kAllLanes) {
   float magnitude = largest_magnitude(v);
 #pragma unroll
   for (int mask = 1; mask < kRunLanes; mask *= 2)
@@ -75,8 +75,7 @@ struct HalfRun {
   int sum, other_sum;  // of this half's codes, of the other's
 };
 
-__device__ inline HalfRun half_of_run(const float (&values)[kHalfRunValues]) {
-  const unsigned lanes = 3u << (threadIdx.x % 32 / 2 * 2);
+__device__ inline HalfRun half_of_run(const float (&values)[kHalfRunValues], unsigned lanes) {
   float magnitude = 0;
 #pragma unroll
   for (const float value : values) magnitude = max_or_nan(magnitude, fabsf(value));
@@ -95,8 +94,8 @@ __device__ inline HalfRun half_of_run(const float (&values)[kHalfRunValues]) {
 }
 
 // What the codes stand for.
-__device__ inline float4 rounded_to_codes(const float4& v) {
-  const RunCodes run = codes_of_run(v);
+__device__ inline float4 rounded_to_codes(const float4& v, unsigned lanes = kAllLanes) {
+  const RunCodes run = codes_of_run(v, lanes);
   const auto value = [&](int i) { return __fmul_rn(static_cast<float>(run.codes[i]), run.step); };
   return make_float4(value(0), value(1), value(2), value(3));
 }

@@ -53,9 +53,9 @@ __global__ void __launch_bounds__(kThreads) halve_rows(const Rounding p, const W
       sums[3] = fmaf(v.w, v.w, sums[3]);
     }
 #pragma unroll
-    for (float& sum : sums) {
+    for (int mask = 4; mask > 0; mask /= 2) {
 #pragma unroll
-      for (int mask = 4; mask > 0; mask /= 2) sum += __shfl_xor_sync(kAllLanes, sum, mask);
+      for (float& sum : sums) sum += __shfl_xor_sync(kAllLanes, sum, mask);
     }
     if (thread % 8 == 0) sums_of_lanes[thread / 8] = (sums[0] + sums[2]) + (sums[1] + sums[3]);
     __syncthreads();

@@ -225,12 +225,12 @@ struct FourRows {
 
 // Four gates of a token from row `row` on, those of a run in eight lanes next to each other: rounded to codes
 // and then to f16. No gate is larger than the product of what it is made of, nor these than rows and token
-// allow: so the scale is known before the token's others are.
+// allow: so the scale is known before the token's others are. `lanes`: those of the warp that are here.
 __device__ inline void store_rounded(const WideActivations& out, int row, int token, const float4& gates,
-                                     float most) {
+                                     float most, unsigned lanes) {
   const float scale = scale_for_f16(most), inverse = inverse_of_power_of_two(scale);
   if (row == 0) out.scales[token] = scale;
-  const float4 v = rounded_to_codes(gates);
+  const float4 v = rounded_to_codes(gates, lanes);
   const __half2 pairs[2] = {__floats2half2_rn(v.x * inverse, v.y * inverse),
                             __floats2half2_rn(v.z * inverse, v.w * inverse)};
   auto* const step = reinterpret_cast<uint8_t*>(out.step(row / kHalfStepValues, 0));
@@ -353,7 +353,9 @@ __global__ void __launch_bounds__(kThreads, 2)
           make_float4(silu(gate.x) * up.x, silu(gate.y) * up.y, silu(gate.z) * up.z, silu(gate.w) * up.w);
       if (rounded.halves) {
         const float length = token_lengths[first_own + t];
-        store_rounded(rounded, first_row, token, gates, longest * length * length);
+        const bool are_both = t - lane / 16 + 1 < n_exist;
+        store_rounded(rounded, first_row, token, gates, longest * length * length,
+                      are_both ? kAllLanes : kAllLanes >> 16);
       } else {
         of_gate.store(token, gates);
       }

@@ -236,11 +236,12 @@ __global__ void __launch_bounds__(kThreads, 1) attend_segments(const __grid_cons
   // Scores become weights, which are not rounded yet.
   const auto weigh = [&](int step) {
     const int first = step * kKeys;
+    float top[2];
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       const float* const bias =
           p.bias ? p.bias + (first_token + min(rows[half], n_keys - 1)) * p.bias_stride + first : nullptr;
-      float top = largest[half];
+      top[half] = largest[half];
 #pragma unroll
       for (int i = 0; i < kKeys / 8; ++i) {
 #pragma unroll
@@ -250,13 +251,20 @@ __global__ void __launch_bounds__(kThreads, 1) attend_segments(const __grid_cons
           score *= p.scale;
           if (bias && first + key < n_keys) score = fmaxf(score + bias[key], kLowest);
           if (first + key >= n_keys) score = kLowest;
-          top = fmaxf(top, score);
+          top[half] = fmaxf(top[half], score);
         }
       }
-      for (int mask = 1; mask < 4; mask *= 2) top = fmaxf(top, __shfl_xor_sync(kAllLanes, top, mask));
-      keep[half] = exp2_flushed((largest[half] - top) * kLog2OfE);
-      largest[half] = top;
-      const float of_top = kLog2OfWeightScale - top * kLog2OfE;
+    }
+#pragma unroll
+    for (int mask = 1; mask < 4; mask *= 2) {  // rows side by side: each waits for what other lanes have
+#pragma unroll
+      for (float& of_row : top) of_row = fmaxf(of_row, __shfl_xor_sync(kAllLanes, of_row, mask));
+    }
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      keep[half] = exp2_flushed((largest[half] - top[half]) * kLog2OfE);
+      largest[half] = top[half];
+      const float of_top = kLog2OfWeightScale - top[half] * kLog2OfE;
       float sum = 0;
 #pragma unroll
       for (int i = 0; i < kKeys / 8; ++i) {

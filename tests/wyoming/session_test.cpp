@@ -165,6 +165,8 @@ TEST_F(WyomingConnection, SoundIsHeardWithWhatWasSaidBefore) {
   send("audio-stop");
   EXPECT_EQ(types(3), "<pong><heard><heard>");
   EXPECT_EQ(sink_->last().text("language"), "");
+  threads_.wait();  // a job says that it has ended behind what it sent
+  sink_->run();
   EXPECT_FALSE(session_->is_at_work());
 }
 

@@ -2,6 +2,7 @@
 // themselves: the same values, in sums of another order.
 #include <array>
 #include <cmath>
+#include <initializer_list>
 #include <utility>
 #include <vector>
 
@@ -106,6 +107,45 @@ class WidenedWeights : public KernelTest {
                                 through({a.plain.weight, {}}, b.plain, down.plain)),
               1e-6);
   }
+
+  // What lies between two attentions, with kept weights.
+  struct BetweenLayers {
+    static constexpr int64_t kEmbd = 1024, kHeads = 2048, kFf = 3072;
+    Linear o, gate, up, down;
+    Tensor mlp_norm, next_norm;
+
+    BetweenLayers(WidenedWeights& test, OpBench& bench, const WeightType& type)
+        : o(linear(bench, type, kHeads, kEmbd, 1)),
+          gate(linear(bench, type, kEmbd, kFf, 2)),
+          up(linear(bench, type, kEmbd, kFf, 3)),
+          down(linear(bench, type, kFf, kEmbd, 4)),
+          mlp_norm(bench.upload({kEmbd, 1, 1, 1}, test.random_floats(kEmbd))),
+          next_norm(bench.upload({kEmbd, 1, 1, 1}, test.random_floats(kEmbd))) {}
+
+    // Without a bias.
+    static Linear linear(OpBench& bench, const WeightType& type, int64_t n_in, int64_t n_out, uint32_t seed) {
+      return random_linear(bench, type, n_in, n_out, 2 * seed).widened;
+    }
+    BetweenAttentionsArgs args(const Tensor& h, const Tensor& y) const {
+      return {.h = h,
+              .y = y,
+              .o = o,
+              .mlp_norm = mlp_norm,
+              .gate = gate,
+              .up = up,
+              .down = down,
+              .next_norm = next_norm,
+              .norm_eps = kEps,
+              .gates = {},
+              .next = {}};
+    }
+    Products apart(Stream& s, const Tensor& h, const Tensor& y,
+                   std::initializer_list<const Linear*> next) const {
+      matmul_add(s, h, o, y);
+      matmul_add(s, h, down, matmul_swiglu(s, gate, up, Normed{h, mlp_norm, kEps}));
+      return matmul(s, next, Normed{h, next_norm, kEps});
+    }
+  };
 };
 
 // Tiles that are full and not, one and several of them and of parts of their sums, alone and in clusters.
@@ -175,34 +215,17 @@ TEST_P(WidenedWeights, RowsOfAWeightAreItsOwn) {
 TEST_P(WidenedWeights, JoinedLayersHaveTheBitsOfTheirOperations) {
   OpBench bench = tested();
   if (!widener(bench)) GTEST_SKIP() << "the device has no use for copies";
-  constexpr int64_t kEmbd = 1024, kHeads = 2048, kFf = 3072, kKv = 1000;
+  constexpr int64_t kEmbd = BetweenLayers::kEmbd, kHeads = BetweenLayers::kHeads, kKv = 1000;
   const WeightType& type = quantised_types().front();
-  const auto linear = [&](int64_t n_in, int64_t n_out, uint32_t seed) {
-    return random_linear(bench, type, n_in, n_out, 2 * seed).widened;
-  };
-  const Linear o = linear(kHeads, kEmbd, 1), gate = linear(kEmbd, kFf, 2), up = linear(kEmbd, kFf, 3),
-               down = linear(kFf, kEmbd, 4), q = linear(kEmbd, kHeads, 5), k = linear(kEmbd, kKv, 6);
-  const Tensor mlp_norm = bench.upload({kEmbd, 1, 1, 1}, random_floats(kEmbd)),
-               next_norm = bench.upload({kEmbd, 1, 1, 1}, random_floats(kEmbd));
+  const BetweenLayers layers(*this, bench, type);
+  const Linear q = BetweenLayers::linear(bench, type, kEmbd, kHeads, 5),
+               k = BetweenLayers::linear(bench, type, kEmbd, kKv, 6);
   int n_joined = 0;
   for (const int64_t n : {100, 512, 738, 961}) {
     SCOPED_TRACE(n);
     const Tensor rows = bench.upload({kEmbd, n, 1, 1}, random_floats(n * kEmbd, 3)),
                  y = bench.upload({kHeads, n, 1, 1}, random_floats(n * kHeads, 3));
-    const auto args_of = [&](const Tensor& h) {
-      return BetweenAttentionsArgs{.h = h,
-                                   .y = y,
-                                   .o = o,
-                                   .mlp_norm = mlp_norm,
-                                   .gate = gate,
-                                   .up = up,
-                                   .down = down,
-                                   .next_norm = next_norm,
-                                   .norm_eps = kEps,
-                                   .gates = {},
-                                   .next = {}};
-    };
-    if (!joins_layers(bench.stream(), args_of(rows), {&q, &k})) continue;
+    if (!joins_layers(bench.stream(), layers.args(rows, y), {&q, &k})) continue;
     ++n_joined;
     for (int result = 0; result < 3; ++result) {
       const auto through = [&](bool is_joined) {
@@ -213,11 +236,9 @@ TEST_P(WidenedWeights, JoinedLayersHaveTheBitsOfTheirOperations) {
           if (is_joined) {
             next.out[0] = s.workspace().allocate(DType::f32, kHeads, n);
             next.out[1] = s.workspace().allocate(DType::f32, kKv, n);
-            between_attentions(s, args_of(h), {&q, &k}, next);
+            between_attentions(s, layers.args(h, y), {&q, &k}, next);
           } else {
-            matmul_add(s, h, o, y);
-            matmul_add(s, h, down, matmul_swiglu(s, gate, up, Normed{h, mlp_norm, kEps}));
-            next = matmul(s, {&q, &k}, Normed{h, next_norm, kEps});
+            next = layers.apart(s, h, y, {&q, &k});
           }
           return result == 2 ? h : next.out[static_cast<size_t>(result)];
         });
@@ -234,32 +255,31 @@ TEST_P(WidenedWeights, JoinedLayersHaveTheBitsOfTheirOperations) {
 TEST_P(WidenedWeights, JoinedAttentionHasTheBitsOfTheOperations) {
   OpBench bench = tested();
   if (!widener(bench)) GTEST_SKIP() << "the device has no use for copies";
-  constexpr int64_t kEmbd = 1024, kHeads = 2048, kFf = 3072;
+  constexpr int64_t kEmbd = BetweenLayers::kEmbd, kHeads = BetweenLayers::kHeads, kKv = 256;
   const WeightType &type = quantised_types().front(), &other = quantised_types().back();
-  const auto linear = [&](const WeightType& of, int64_t n_in, int64_t n_out, uint32_t seed) {
-    return random_linear(bench, of, n_in, n_out, 2 * seed).widened;
-  };
-  const Linear o = linear(type, kHeads, kEmbd, 1), gate = linear(type, kEmbd, kFf, 2),
-               up = linear(type, kEmbd, kFf, 3), down = linear(type, kFf, kEmbd, 4),
-               q = linear(type, kEmbd, kHeads, 5), k = linear(type, kEmbd, 256, 6),
-               v = linear(type, kEmbd, 256, 7), other_v = linear(other, kEmbd, 256, 8);
+  const BetweenLayers layers(*this, bench, type);
+  const Linear q = BetweenLayers::linear(bench, type, kEmbd, kHeads, 5),
+               k = BetweenLayers::linear(bench, type, kEmbd, kKv, 6),
+               v = BetweenLayers::linear(bench, type, kEmbd, kKv, 7),
+               other_v = BetweenLayers::linear(bench, other, kEmbd, kKv, 8);
   const auto floats = [&](std::array<int64_t, 4> ne, float scale) {
     return bench.upload(ne, random_floats(ne[0] * ne[1] * ne[2] * ne[3], scale));
   };
-  const Tensor mlp_norm = floats({kEmbd, 1, 1, 1}, 1), next_norm = floats({kEmbd, 1, 1, 1}, 1);
   struct Case {
     std::vector<int32_t> bounds;
     int64_t head_dim = 128;
     bool has_norms = true, has_angles = true, has_bias = false, has_other = false;
   };
   std::vector<Case> cases{
-      {.bounds = {0, 738}},
+      {.bounds = {0, 738}},  // where a GPU has room for it, products have parts, and attention rounds heads
+      {.bounds = {0, 512}},
+      {.bounds = {0, 1024}},
+      {.bounds = {0, 256, 512, 768, 1024}},
       {.bounds = {0, 0, 300, 300, 300, 961, 961}, .has_bias = true},
       {.bounds = {0, 961}, .has_norms = false},
       {.bounds = {0, 500, 961}, .has_angles = false},
       {.bounds = {0, 500, 961}, .head_dim = 64},
       {.bounds = {0, 500, 961}, .has_other = true},
-      {.bounds = {0, 512}},  // whose products have parts
       {.bounds = {0, 50, 100}},
   };
   for (int32_t end = 255; end < 264; ++end) cases.push_back({.bounds = {0, end, end + 1, 770}});
@@ -276,20 +296,7 @@ TEST_P(WidenedWeights, JoinedAttentionHasTheBitsOfTheOperations) {
                  bounds = bench.upload(c.bounds), norm = floats({c.head_dim, 1, 1, 1}, 1),
                  angles = floats({c.head_dim / 2, 2, n, 1}, 1),
                  bias = c.has_bias ? floats({n, n, 1, 1}, 3) : Tensor{};
-    const auto args_of = [&](const Tensor& h, const Tensor& y) {
-      return BetweenAttentionsArgs{.h = h,
-                                   .y = y,
-                                   .o = o,
-                                   .mlp_norm = mlp_norm,
-                                   .gate = gate,
-                                   .up = up,
-                                   .down = down,
-                                   .next_norm = next_norm,
-                                   .norm_eps = kEps,
-                                   .gates = {},
-                                   .next = {}};
-    };
-    if (!joins_layers(bench.stream(), args_of(rows, y), {&q, &k, &w_v})) continue;
+    if (!joins_layers(bench.stream(), layers.args(rows, y), {&q, &k, &w_v})) continue;
     ++n_joined;
     for (const bool asks_for_h : {false, true}) {
       const auto through = [&](bool is_joined) {
@@ -300,15 +307,13 @@ TEST_P(WidenedWeights, JoinedAttentionHasTheBitsOfTheOperations) {
           copy(s, seen, y);
           Products qkv;
           if (is_joined) {
-            qkv.out = {room(kHeads), room(256), room(256)};
+            qkv.out = {room(kHeads), room(kKv), room(kKv)};
           } else {
-            matmul_add(s, h, o, seen);
-            matmul_add(s, h, down, matmul_swiglu(s, gate, up, Normed{h, mlp_norm, kEps}));
-            qkv = matmul(s, {&q, &k, &w_v}, Normed{h, next_norm, kEps});
+            qkv = layers.apart(s, h, seen, {&q, &k, &w_v});
           }
           SegmentAttentionArgs a{.q = qkv.out[0].reshaped(c.head_dim, kHeads / c.head_dim, n),
-                                 .k = qkv.out[1].reshaped(c.head_dim, 256 / c.head_dim, n),
-                                 .v = qkv.out[2].reshaped(c.head_dim, 256 / c.head_dim, n),
+                                 .k = qkv.out[1].reshaped(c.head_dim, kKv / c.head_dim, n),
+                                 .v = qkv.out[2].reshaped(c.head_dim, kKv / c.head_dim, n),
                                  .bounds = bounds,
                                  .bias = bias,
                                  .scale = 0.125f,
@@ -317,7 +322,7 @@ TEST_P(WidenedWeights, JoinedAttentionHasTheBitsOfTheOperations) {
           if (c.has_norms) a.q_norm = a.k_norm = norm;
           if (c.has_angles) a.angles = angles;
           if (is_joined) {
-            BetweenAttentionsArgs args = args_of(h, seen);
+            BetweenAttentionsArgs args = layers.args(h, seen);
             args.attention = a;
             between_attentions(s, args, {&q, &k, &w_v}, qkv);
             return asks_for_h ? h : seen;

@@ -1,8 +1,9 @@
-// segment_attention on the tensor cores of compute capability 9.0. A kernel rounds heads to f16 and keeps
-// what that leaves out as another f16, after it has normed and turned them where that is asked for; it writes
-// them as the tensor cores want them. Then each warpgroup of two has 64 rows of a head and takes 64 keys at a
-// time, which a third brings for both. A product of two such sums of halves is short of f32's by what both
-// leave out. One's scores become weights while the tensor cores are the other's, and its own.
+// segment_attention on the tensor cores of compute capability 9.0. A kernel, or the one that makes heads,
+// rounds these to f16 and keeps what that leaves out as another f16, after it has normed and turned them
+// where that is asked for; it writes them as the tensor cores want them. Then each warpgroup of two has 64
+// rows of a head and takes 64 keys at a time, which a third brings for both. A product of two such sums of
+// halves is short of f32's by what both leave out. One's scores become weights while the tensor cores are the
+// other's, and its own.
 #include "kernels/cuda/attention/segments_wide.h"
 
 #include <algorithm>

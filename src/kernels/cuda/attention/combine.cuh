@@ -220,7 +220,9 @@ __device__ void decode_tile(const Params& p, typename Worker::Shared& shared) {
       Worker worker(p, shared, Walk(p, p.seq[run.first], head_kv), run, range);
       if constexpr (Worker::kStartsEarly) {
         if (starts_early) {
-          worker.start_before(keys_before(p, p.seq[run.first], p.pos[run.first]));
+          // Whoever prepares the newest key and value puts them where copies brought something else.
+          worker.start_before(Worker::kPrepares ? kAllKeys
+                                                : keys_before(p, p.seq[run.first], p.pos[run.first]));
           wait_for_previous();
         }
       }

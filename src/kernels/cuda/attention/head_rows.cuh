@@ -43,6 +43,32 @@ class HeadRows {
     visible_ = n_visible;
   }
 
+  // A query that a warp has left by leave_query(), for those whose row it is.
+  struct SplitQuery {
+    static constexpr int kApart = 4;  // keeps what a warp loads of eight rows out of each other's banks
+    uint4 words[kTiles * 4 + kApart];
+  };
+  __device__ void start(const SplitQuery& query, int n_visible) {
+#pragma unroll
+    for (int step = 0; step < kTiles; ++step) {
+      const uint4 of_step = query.words[step * 4 + lane() % 4];
+      q_[step][0] = of_step.x, q_[step][1] = of_step.y, q_[step][2] = of_step.z, q_[step][3] = of_step.w;
+    }
+    visible_ = n_visible;
+  }
+  // By a warp, whose lanes have the elements lane, lane + 32, ... of a query.
+  __device__ static void leave_query(const float (&x)[kHeadDim / 32], float scale, SplitQuery& query) {
+    auto* const halves = reinterpret_cast<Half*>(query.words);
+    const int at = lane() / 16 * 32 + lane() % 8 / 2 * 8 + lane() / 8 % 2 * 4 + lane() % 2;
+#pragma unroll
+    for (int i = 0; i < kHeadDim / 32; ++i) {
+      const float scaled = __fmul_rn(x[i], scale);
+      const Half rounded(scaled);
+      halves[64 * i + at] = rounded;
+      halves[64 * i + at + 2] = Half(scaled - static_cast<float>(rounded));
+    }
+  }
+
   __device__ void start_segment() {
 #pragma unroll
     for (int tile = 0; tile < kTiles; ++tile) {
@@ -156,7 +182,7 @@ class HeadRows {
   uint32_t q_[kTiles][4];  // scaled: of rows g, and what rounding left out of them
   float out_[kTiles][4];
   float largest_, sum_;  // of row g; this lane's part
-  int visible_;          // keys that it sees, from position 0
+  int visible_ = 0;      // keys that it sees, from position 0
 };
 
 }  // namespace parlance::cuda::attention

@@ -50,11 +50,15 @@ class TensorWorker {
  public:
   static constexpr KnownRows kKnown = kKnownRows;
   static constexpr bool kPrepares = kKnown == KnownRows::prepared;
+  static_assert(!kPrepares || kHasFew);
+  using PreparedQuery = typename HeadRows<Half, kHeadDim>::SplitQuery;
 
   struct Shared {
     Keys blocks[kDecodeWarps][kStages];
     Quarters<kRows, kHeadDim, kBuffers> quarters;
-    float queries[kPrepares ? kMostRows : 1][kHeadDim];  // prepared
+    // Prepared: queries, and the newest key and value.
+    PreparedQuery queries[kPrepares ? kMostRows : 1];
+    alignas(16) Half newest[2][kPrepares ? kHeadDim : 8];
   };
 
   // What heads are multiplied with, which no kernel writes.
@@ -63,6 +67,13 @@ class TensorWorker {
     __device__ explicit Norms(const Params& p)
         : q(kPrepares ? p.preparation.q_norm : nullptr, threadIdx.x % 32),
           k(kPrepares ? p.preparation.k_norm : nullptr, threadIdx.x % 32) {}
+
+    __device__ KeptNorm of(bool is_query) const {
+      KeptNorm norm = q;
+#pragma unroll
+      for (int i = 0; i < 2 * kKeptPairs; ++i) norm.of[i] = is_query ? q.of[i] : k.of[i];
+      return norm;
+    }
   };
 
   __device__ TensorWorker(const Params& p, Shared& shared, const Walk& walk, const TokenRun& run,
@@ -84,43 +95,92 @@ class TensorWorker {
       if (ahead_.segment < last_segment_ && ahead_.key + kStepKeys > n_keys) return;
       load_next(n_started_++);
     }
+    const bool has_last_keys = last_segment_ * kDecodeWarps * keys_.per_warp >= keys_.n_keys;
+    if (kPrepares && has_last_keys) {  // for others, a page that is looked up delays the keys of all
+      const int newest = keys_.n_keys - 1;
+      newest_row_ =
+          const_cast<std::byte*>(warp() == kWarpOfKey ? walk_.k_row(p_, newest) : walk_.v_row(p_, newest));
+    }
   }
 
-  // By the whole block, a warp for each head: what norm_rope_write() does, queries for this block alone. Keys
-  // and values are written by who reads them.
+  // By the whole block, a warp for each head: what norm_rope_write() does, queries for this block alone. The
+  // newest key and value are written by who reads them.
   __device__ void prepare(const Norms& norms, const BlockRows& rows, int head_kv, bool has_last_keys) {
     const Preparation& of = p_.preparation;
-    const int lane = threadIdx.x % 32, n_written = has_last_keys ? 2 : 0, pos = p_.pos[0];
-    const auto write = [&](const std::byte* to, const float(&x)[2 * kKeptPairs]) {
-      auto* const row = reinterpret_cast<Half*>(const_cast<std::byte*>(to));
-#pragma unroll
-      for (int i = 0; i < 2 * kKeptPairs; ++i) row[lane + 32 * i] = rounded(x[i]);
+    const int lane = threadIdx.x % 32;
+    // Heads of queries follow the newest key and value, where these are there.
+    const int n_written = has_last_keys ? 2 : 0, n_heads = rows.n_heads + n_written;
+    const auto load = [&](int i) {
+      const float* const newest = i == kWarpOfKey ? of.k : of.v;
+      return KeptHead(
+          i < n_written ? newest + head_kv * kHeadDim : p_.q + (rows.first_head + i - n_written) * kHeadDim,
+          lane);
     };
-    for (int i = threadIdx.x / 32; i < rows.n_heads + n_written; i += kThreads / 32) {
-      const int query = i - n_written;
-      if (query >= 0) {
-        const float* const q = p_.q + (rows.first_head + query) * kHeadDim;
-        KeptHead(q, of.q_norm, norms.q, of.angles, of.eps, lane).store(shared_.queries[query], lane);
-      } else if (i == 0) {
-        write(walk_.k_row(p_, pos),
-              KeptHead(of.k + head_kv * kHeadDim, of.k_norm, norms.k, of.angles, of.eps, lane).x);
-      } else {
-        float v[2 * kKeptPairs];
+    if (warp() < n_heads) {
+      KeptHead next = load(warp());
+      const KeptAngles angles(of.angles, lane);
+#pragma unroll 1
+      for (int i = warp(); i < n_heads; i += kDecodeWarps) {
+        KeptHead head = next;
+        if (i + kDecodeWarps < n_heads) next = load(i + kDecodeWarps);
+        const bool is_query = i >= n_written;
+        if (is_query || i == kWarpOfKey)
+          head.norm_and_rotate(is_query ? of.q_norm : of.k_norm, norms.of(is_query), angles, of.eps);
+        if (is_query) {
+          Rows::leave_query(head.x, p_.scale, shared_.queries[i - n_written]);
+        } else {
 #pragma unroll
-        for (int j = 0; j < 2 * kKeptPairs; ++j) v[j] = of.v[head_kv * kHeadDim + lane + 32 * j];
-        write(walk_.v_row(p_, pos), v);
+          for (int j = 0; j < 2 * kKeptPairs; ++j) {
+            const Half rounded(head.x[j]);
+            shared_.newest[i][lane + 32 * j] = rounded;
+            reinterpret_cast<Half*>(newest_row_)[lane + 32 * j] = rounded;
+          }
+        }
       }
     }
     __syncthreads();
   }
 
   __device__ void start(const BlockRows& rows) {
-    while (n_started_ < kStages - 1) load_next(n_started_++);
+    if constexpr (kPrepares) {
+      if (Rows::row() < rows.n_heads) rows_.start(shared_.queries[Rows::row()], keys_.n_keys);
+    } else {
+      while (n_started_ < kStages - 1) load_next(n_started_++);
+      start_rows(rows);
+    }
+  }
+
+  __device__ void add_segment(int segment, int buffer) {
+    rows_.start_segment();
+    const int n_steps = keys_.n_steps(segment, kStepKeys);
+    for (int step = 0; step < n_steps; ++step) {
+      load_next((stage_ + kStages - 1) % kStages);
+      wait_for_copies<kStages - 1>();
+      wait_for_quarter();
+      const int first = keys_.first(segment) + step * kStepKeys;
+      Keys& block = shared_.blocks[keys_.warp][stage_];
+      if constexpr (kPrepares) {
+        if (first + kStepKeys >= keys_.n_keys) put_newest(block, keys_.n_keys - 1 - first);
+      }
+      rows_.add(block, first, keys_.n_keys);
+      wait_for_quarter();
+      stage_ = (stage_ + 1) % kStages;
+    }
+    Quarters<kRows, kHeadDim, kBuffers>& quarters = shared_.quarters;
+    rows_.leave(quarters.out[buffer][keys_.warp], quarters.stats[buffer][keys_.warp], group_ * 16);
+  }
+
+ private:
+  static constexpr int kWarpOfKey = 0;  // the newest; the next one has the value
+
+  __device__ static int warp() {
+    return threadIdx.x / 32;
+  }
+  __device__ void start_rows(const BlockRows& rows) {
     const auto start_row = [&](int row, const auto& start) {
       const bool exists = rows.exists(row);
       const int token = exists ? rows.token(row) : 0, head = exists ? rows.head(row) : 0;
       const float* query = p_.q + (static_cast<int64_t>(token) * p_.n_head + head) * kHeadDim;
-      if (kPrepares) query = shared_.queries[exists ? row : 0];
       start(query, exists ? visible_keys(p_, token) : 0, exists);
     };
     if constexpr (kHasFew) {
@@ -136,30 +196,19 @@ class TensorWorker {
       }
     }
   }
-
-  __device__ void add_segment(int segment, int buffer) {
-    rows_.start_segment();
-    const int n_steps = keys_.n_steps(segment, kStepKeys);
-    for (int step = 0; step < n_steps; ++step) {
-      load_next((stage_ + kStages - 1) % kStages);
-      wait_for_copies<kStages - 1>();
-      wait_for_quarter();
-      const int first = keys_.first(segment) + step * kStepKeys;
-      rows_.add(shared_.blocks[keys_.warp][stage_], first, keys_.n_keys);
-      wait_for_quarter();
-      stage_ = (stage_ + 1) % kStages;
-    }
-    Quarters<kRows, kHeadDim, kBuffers>& quarters = shared_.quarters;
-    rows_.leave(quarters.out[buffer][keys_.warp], quarters.stats[buffer][keys_.warp], group_ * 16);
-  }
-
- private:
-  __device__ static Half rounded(float x) {
-    if constexpr (std::is_same_v<Half, __half>) {
-      return __float2half_rn(x);
-    } else {
-      return __float2bfloat16_rn(x);
-    }
+  // In place of what was in the page.
+  __device__ void put_newest(Keys& block, int row) const {
+    constexpr int kOwn = kHeadDim / 32;
+    struct alignas(kOwn * sizeof(Half)) Piece {
+      Half values[kOwn];
+    };
+    const int at = threadIdx.x % 32 * kOwn;
+    const auto put = [&](Half* to, const Half* from) {
+      *reinterpret_cast<Piece*>(to + at) = *reinterpret_cast<const Piece*>(from + at);
+    };
+    put(block.k[row], shared_.newest[0]);
+    put(block.v[row], shared_.newest[1]);
+    __syncwarp();
   }
   __device__ int thread_of_quarter() const {
     return group_ * 32 + static_cast<int>(threadIdx.x) % 32;
@@ -197,6 +246,7 @@ class TensorWorker {
   Cursor ahead_;
   KeysToCopy<Half, kHeadDim, 32 * kGroups> to_copy_;
   int stage_ = 0, n_started_ = 0;
+  std::byte* newest_row_ = nullptr;  // in its page: the newest key, for the warp that has it, or value
   Rows rows_;
 };
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cfloat>
 #include <climits>
+#include <cstdint>
 
 #include "kernels/cuda/kernels.h"
 #include "kernels/cuda/reduce.cuh"
@@ -16,6 +17,7 @@ constexpr int kThreads = 256, kWarps = kThreads / 32;
 // unless there is a sum, which tells how a row was cut.
 constexpr int kParts = 32, kMostParts = 4 * kParts, kFewRows = 4;
 constexpr int kLeastElements = 4 * kThreads;  // of a part
+constexpr int kAtOnce = 8;                    // elements that a thread has on their way
 
 // The best of some elements; index -1 stands above all, and says that one was no number. `sum`: of e to the
 // power of what each element differs from it, if that is wanted.
@@ -37,15 +39,31 @@ struct Found {
   }
 };
 
+// Floats as integers that are ordered as they are; of zeros there is one.
+__device__ uint32_t ordered(float x) {
+  const uint32_t bits = __float_as_uint(x + 0.0f);
+  return bits & 0x80000000 ? ~bits : bits | 0x80000000;
+}
+__device__ float float_of(uint32_t ordered) {
+  return __uint_as_float(ordered & 0x80000000 ? ordered & 0x7fffffff : ~ordered);
+}
+
 template <bool kHasSum>
 __device__ Found best_of_warp(Found found) {
-  for (int mask = 16; mask > 0; mask /= 2) {
-    const Found other{__shfl_xor_sync(kAllLanes, found.value, mask),
-                      __shfl_xor_sync(kAllLanes, found.index, mask),
-                      kHasSum ? __shfl_xor_sync(kAllLanes, found.sum, mask) : 0};
-    found = found.template with<kHasSum>(other);
+  if constexpr (kHasSum) {
+    for (int mask = 16; mask > 0; mask /= 2) {
+      const Found other{__shfl_xor_sync(kAllLanes, found.value, mask),
+                        __shfl_xor_sync(kAllLanes, found.index, mask),
+                        __shfl_xor_sync(kAllLanes, found.sum, mask)};
+      found = found.template with<true>(other);
+    }
+    return found;
+  } else {
+    // Two instructions wait for all lanes, where shuffles would be ten.
+    const uint32_t own = found.index < 0 ? UINT32_MAX : ordered(found.value);
+    const uint32_t best = __reduce_max_sync(kAllLanes, own);
+    return {float_of(best), __reduce_min_sync(kAllLanes, own == best ? found.index : INT_MAX), 0};
   }
-  return found;
 }
 
 // What is told of a row.
@@ -69,22 +87,29 @@ __global__ void __launch_bounds__(kThreads)
     find_largest(const float* x, int64_t n, Found* found_by, int* arrived, int32_t* out, int n_told) {
   constexpr bool kHasSum = tell == Tell::share;
   __shared__ Found of_warps[kWarps];
-  __shared__ bool is_last;
   let_next_start();
-  wait_for_previous();
   const int part = blockIdx.x, row = blockIdx.y, n_parts = gridDim.x, lane = threadIdx.x % 32;
   constexpr Found kNone{-FLT_MAX, INT_MAX, 0};
   Found found = kNone;
   out += static_cast<int64_t>(row) * n_told;
-  const Behind is_behind(x + row * n, tell == Tell::next ? out[-2] : -1);
-  const int64_t end = n * (part + 1) / n_parts;
-#pragma unroll 4
-  for (int64_t i = n * part / n_parts + threadIdx.x; i < end; i += kThreads) {
-    const float value = x[row * n + i];
-    if constexpr (tell == Tell::next) {
-      if (is_behind(value, i)) found = found.template with<false>({value, static_cast<int>(i), 0});
-    } else {
-      found = found.template with<kHasSum>({value, isfinite(value) ? static_cast<int>(i) : -1, 1});
+  x += row * n;
+  const int first = static_cast<int>(n * part / n_parts), end = static_cast<int>(n * (part + 1) / n_parts);
+  wait_for_previous();
+  const Behind is_behind(x, tell == Tell::next ? out[-2] : -1);
+#pragma unroll 1
+  for (int i = first + static_cast<int>(threadIdx.x); i < end; i += kAtOnce * kThreads) {
+    float values[kAtOnce];
+#pragma unroll
+    for (int j = 0; j < kAtOnce; ++j) values[j] = i + j * kThreads < end ? x[i + j * kThreads] : 0;
+#pragma unroll
+    for (int j = 0; j < kAtOnce; ++j) {
+      const int index = i + j * kThreads;
+      if (index >= end) break;
+      if constexpr (tell == Tell::next) {
+        if (is_behind(values[j], index)) found = found.template with<false>({values[j], index, 0});
+      } else {
+        found = found.template with<kHasSum>({values[j], isfinite(values[j]) ? index : -1, 1});
+      }
     }
   }
   found = best_of_warp<kHasSum>(found);
@@ -92,21 +117,21 @@ __global__ void __launch_bounds__(kThreads)
   __syncthreads();
   if (threadIdx.x >= 32) return;
   found = best_of_warp<kHasSum>(lane < kWarps ? of_warps[lane] : kNone);
+  int n_arrived = 0;
   if (lane == 0) {
     found_by[row * n_parts + part] = found;
     __threadfence();
-    is_last = atomicAdd(arrived + row, 1) + 1 == n_parts;
-    if (is_last) arrived[row] = 0;
+    n_arrived = atomicAdd(arrived + row, 1) + 1;
+    if (n_arrived == n_parts) arrived[row] = 0;
     __threadfence();
   }
-  __syncwarp();
-  if (!is_last) return;
+  if (__shfl_sync(kAllLanes, n_arrived, 0) != n_parts) return;
   const volatile Found* const of_row = found_by + row * n_parts;
   Found of_parts[kMostParts / 32];
 #pragma unroll
   for (int i = 0; i < kMostParts / 32; ++i) {
     const volatile Found& of = of_row[lane + 32 * i];
-    of_parts[i] = lane + 32 * i < n_parts ? Found{of.value, of.index, of.sum} : kNone;
+    of_parts[i] = lane + 32 * i < n_parts ? Found{of.value, of.index, kHasSum ? of.sum : 0} : kNone;
   }
   found = of_parts[0];
 #pragma unroll

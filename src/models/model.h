@@ -75,8 +75,10 @@ struct Outputs {
 
   // Of the model's last layer, for the wanted rows in their order; absent when there are none.
   Tensor hidden;  // f32 [n_embd, n]: the residual stream behind the last layer
-  Tensor normed;  // f32 [n_embd, n]: the same under the output's norm; what embeddings are pooled from
   Tensor logits;  // f32 [n_logits, n]; absent when not wanted
+  // f32 [n_embd, n]: `hidden` under the output's norm, what embeddings are pooled from; absent when logits
+  // are wanted.
+  Tensor normed;
 };
 
 // What a part remembers of the tokens before the batch. Layers of each kind are counted from the part's

@@ -229,9 +229,19 @@ void run_apart(Stream& s, const FusedMatmulArgs& args) {
   if (args.end == MatmulEnd::gate) op_table().swiglu.run(s, {products.out[0], products.out[1], result});
 }
 
+// Of an output matrix, so many groups take pieces that making the token ready in each of them takes longer
+// than a launch that does it.
+bool has_many_rows(const MatmulArgs& args) {
+  constexpr int64_t kMany = 1 << 15;
+  int64_t n = 0;
+  for (int i = 0; i < args.n_outputs; ++i) n += args.w[static_cast<size_t>(i)].weight.n_rows();
+  return n >= kMany;
+}
+
 void run_fused_matmul(Stream& s, const FusedMatmulArgs& args) {
   assert(args.products.x.n_rows() <= 1);
   if (args.products.x.n_elements() == 0) return;
+  if (args.end == MatmulEnd::store && has_many_rows(args.products)) return run_apart(s, args);
   const auto launches = launches_of(s, args);
   if (!launches || (args.end == MatmulEnd::gate && launches->size() > 1)) return run_apart(s, args);
   const SideBySide side_by_side(s);

@@ -30,7 +30,7 @@ Outputs leave_layers(Stream& s, const Batch& batch, const Wants& wants, int64_t 
                      const MlpWeights& w, const ResidualStream& stream) {
   stream.add(s, w.down, stream.gated(s, w));
   visit(s, batch, wants, last_layer, stream.h());
-  return {.h = stream.h(), .hidden = {}, .normed = {}, .logits = {}};
+  return {.h = stream.h(), .hidden = {}, .logits = {}, .normed = {}};
 }
 
 Outputs leave_model(Stream& s, const Batch& batch, const Wants& wants, int64_t last_layer,
@@ -44,8 +44,11 @@ Outputs leave_model(Stream& s, const Batch& batch, const Wants& wants, int64_t l
   if (!is_visited) last.add(s, w.down, last.gated(s, w), output.norm);
   Outputs out;
   out.hidden = last.h();
-  out.normed = last.normed(s);
-  if (wants.logits) out.logits = matmul(s, output.weight, out.normed);
+  if (wants.logits) {
+    out.logits = last.product(s, output.weight);
+  } else {
+    out.normed = last.normed(s);
+  }
   return out;
 }
 

@@ -33,14 +33,18 @@ class ResidualStream {
     copy(s, x_.rows(first, n), rms_norm(s, h_.rows(first, n), norm_, eps_));
   }
 
-  // Those rows alone, in tensors of their own; under another norm, if it is given.
+  // Those rows alone; under another norm, if it is given. They are in tensors of their own, unless the stream
+  // has no other row: nobody adds to it any more.
   ResidualStream of_rows(Stream& s, const Tensor& rows, const Tensor& norm = {}) const {
     ResidualStream some = *this;
-    some.h_ = get_rows(s, h_, rows);
+    const bool is_only_row = h_.n_rows() == 1 && rows.n_elements() == 1;
+    if (!is_only_row) some.h_ = get_rows(s, h_, rows);
     some.is_fused_ = is_fused_ && fuses(s, rows.n_elements());
     if (norm) some.norm_ = norm;
     if (!some.is_fused_)
-      some.x_ = norm || is_fused_ ? rms_norm(s, some.h_, some.norm_, eps_) : get_rows(s, x_, rows);
+      some.x_ = norm || is_fused_ ? rms_norm(s, some.h_, some.norm_, eps_)
+                : is_only_row     ? x_
+                                  : get_rows(s, x_, rows);
     return some;
   }
 
@@ -48,6 +52,12 @@ class ResidualStream {
   // Of x.
   Products products(Stream& s, std::initializer_list<const Linear*> weights) const {
     return is_fused_ ? matmul(s, weights, Normed{h_, norm_, eps_}) : matmul(s, weights, x_);
+  }
+  // The same of weights that may be of another type.
+  Tensor product(Stream& s, const Linear& w) const {
+    if (is_fused_ && fuses_rows(s, h_.n_rows(), w.weight.dtype))
+      return matmul(s, {&w}, Normed{h_, norm_, eps_}).out[0];
+    return matmul(s, w, normed(s));
   }
   // silu(gate x) * up x.
   Tensor gated(Stream& s, const MlpWeights& w) const {

@@ -15,6 +15,12 @@ __device__ inline float max_of_warp(float value) {
   return value;
 }
 
+// The same of numbers that are not negative, whose bits are ordered as they are: one instruction waits for
+// all lanes, where shuffles would be five. NaN stands above all.
+__device__ inline float max_of_magnitudes(float magnitude) {
+  return __uint_as_float(__reduce_max_sync(kAllLanes, __float_as_uint(magnitude)));
+}
+
 // The larger one; fmaxf() passes over NaN, this does not.
 __device__ inline float max_or_nan(float a, float b) {
   float larger;
@@ -25,8 +31,7 @@ __device__ inline float largest_magnitude(const float4& v) {
   return max_or_nan(max_or_nan(fabsf(v.x), fabsf(v.y)), max_or_nan(fabsf(v.z), fabsf(v.w)));
 }
 __device__ inline float max_or_nan_of_warp(float value) {
-  for (int mask = 16; mask > 0; mask /= 2)
-    value = max_or_nan(value, __shfl_xor_sync(kAllLanes, value, mask));
+  for (int mask = 16; mask > 0; mask /= 2) value = max_or_nan(value, __shfl_xor_sync(kAllLanes, value, mask));
   return value;
 }
 

@@ -75,7 +75,7 @@ struct WarpPart {
   int token, part;
   int first;     // value of the part
   int n_padded;  // values, those that whole steps have more included
-  PartOfX<kHeldPieces> values;
+  PartOfX<kHeldPieces, true> values;
 
   __device__ WarpPart(const float* x, int n_in, int n_tokens, const Parts& parts)
       : token(blockIdx.x),

@@ -62,13 +62,13 @@ __device__ inline float scale_for_f16(float magnitude) {
 }
 
 // A warp's part of a token: n values, a multiple of 4. Its lanes hold so many pieces of four, and load others
-// again.
-template <int kHeld>
+// again, if there may be others.
+template <int kHeld, bool kHasOthers>
 class PartOfX {
  public:
   __device__ PartOfX(const float* x, int n) : x_(x), n_(n) {
 #pragma unroll
-    for (int i = 0; i < kHeld; ++i) held_[i] = i * 32 * 4 < n ? load(i) : float4{};
+    for (int i = 0; i < kHeld; ++i) held_[i] = i * kApart < n ? load(i) : float4{};
   }
 
   __device__ float4& first_piece() {
@@ -83,7 +83,7 @@ class PartOfX {
     for_each_piece(n_, [&](int, const float4& v) {
       magnitude = fmaxf(magnitude, fmaxf(fmaxf(fabsf(v.x), fabsf(v.y)), fmaxf(fabsf(v.z), fabsf(v.w))));
     });
-    return scale_for_f16(max_of_warp(magnitude));
+    return scale_for_f16(max_of_magnitudes(magnitude));
   }
 
   // Calls visit(place, first, second) for each four of n_padded values: both halves of them, as two pairs
@@ -110,10 +110,14 @@ class PartOfX {
   // zero.
   template <class Half, bool kIsPaired>
   __device__ void round(int n_padded, float scale, uint16_t* first, uint16_t* second) const {
+    // A lane's pieces are whole blocks of paired values apart.
+    static_assert(kApart % kPairedValues == 0);
+    const auto place_of_pair = [](int value) { return kIsPaired ? paired_place(value) : value; };
+    const int places[2] = {place_of_pair(place(0)), place_of_pair(place(0) + 2)};
     for_each_halved<Half>(n_padded, scale, [&](int at, const uint32_t(&high)[2], const uint32_t(&low)[2]) {
 #pragma unroll
       for (int pair = 0; pair < 2; ++pair) {
-        const int to = kIsPaired ? paired_place(at + 2 * pair) : at + 2 * pair;
+        const int to = places[pair] + (at - place(0));
         *reinterpret_cast<uint32_t*>(first + to) = high[pair];
         if (second) *reinterpret_cast<uint32_t*>(second + to) = low[pair];
       }
@@ -121,8 +125,9 @@ class PartOfX {
   }
 
  private:
+  static constexpr int kApart = 4 * 32;  // a lane's pieces
   __device__ static int place(int i) {
-    return (i * 32 + static_cast<int>(threadIdx.x) % 32) * 4;
+    return i * kApart + static_cast<int>(threadIdx.x) % 32 * 4;
   }
   __device__ float4 load(int i) const {
     return place(i) < n_ ? *reinterpret_cast<const float4*>(x_ + place(i)) : float4{};
@@ -134,7 +139,9 @@ class PartOfX {
     for (int i = 0; i < kHeld; ++i) {
       if (place(i) < n) visit(place(i), held_[i]);
     }
-    for (int i = kHeld; place(i) < n; ++i) visit(place(i), load(i));
+    if constexpr (kHasOthers) {
+      for (int i = kHeld; place(i) < n; ++i) visit(place(i), load(i));
+    }
   }
 
   const float* x_;

@@ -57,12 +57,11 @@ struct Tokens {
   __device__ void round(const float* x, int64_t n_in, int n, int n_part, int n_tokens,
                         const Meanwhile& meanwhile) const {
     constexpr bool kHoldsNext = kHeld <= kFewPieces;
+    using Part = PartOfX<kHeld, (kHeld > kFewPieces)>;
     const int at_once = static_cast<int>(blockDim.y);
-    const auto part_of = [&](int token) {
-      return PartOfX<kHeld>(x + token * n_in, token < n_tokens ? n : 0);
-    };
-    PartOfX<kHeld> values = part_of(threadIdx.y);
-    PartOfX<kHeld> next = kHoldsNext ? part_of(static_cast<int>(threadIdx.y) + at_once) : values;
+    const auto part_of = [&](int token) { return Part(x + token * n_in, token < n_tokens ? n : 0); };
+    Part values = part_of(threadIdx.y);
+    Part next = kHoldsNext ? part_of(static_cast<int>(threadIdx.y) + at_once) : values;
     meanwhile();
 #pragma unroll 1
     for (int token = threadIdx.y; token < kTokens; token += at_once) {

@@ -23,7 +23,11 @@ constexpr int kRows = 16;  // of a tile
 constexpr int kStepBlocks = kHalfStepValues / kPairedValues;
 constexpr int kBlocksAtOnce = 2;  // on a multiprocessor
 // Pieces of four values that a lane holds of its part: of a short one all.
-constexpr int kShortHeld = 4, kLongHeld = 12;
+constexpr int kLeastHeld = 3, kShortHeld = 4, kLongHeld = 12;
+// Blocks of a multiprocessor that its registers are enough for, with one of the next kernel's.
+constexpr int resident_blocks(int n_held) {
+  return n_held == kLeastHeld ? 4 : n_held == kShortHeld ? 3 : kBlocksAtOnce;
+}
 using Stage = RowStage<kRows>;
 
 // Adds a step to the sums of 16 rows; column 0 of the sums is the token's. `x`: its halves, from the step on.
@@ -54,7 +58,7 @@ __host__ __device__ constexpr int x_bytes(int part_steps) {  // of a warp
 }
 
 // Steps that are on their way before they are asked for, at most; so few are all.
-constexpr int kMostAhead = 5, kFewSteps = 4;
+constexpr int kMostAhead = 5, kFewSteps = 6;
 
 // Until all but so many groups of copies are there, which are at least one.
 __device__ inline void wait_for_all_but(int n_groups) {
@@ -100,11 +104,10 @@ struct RowEnd {
   __device__ float before(MatmulEnd end) const { return is_stored && end == MatmulEnd::add ? *to : 0.0f; }
 };
 
-// Block: a warp for each part; there is room for one of the next kernel's beside two of them. Shared memory:
-// of each warp its stages, and both halves of its part of x. With `norm`, the token's pieces of four values
-// are as many as threads.
+// Block: a warp for each part. Shared memory: of each warp its stages, and both halves of its part of x. With
+// `norm`, the token's pieces of four values are as many as threads.
 template <class Product, int kHeld>
-__global__ void __launch_bounds__(32 * kMostParts, kHeld == kShortHeld ? kBlocksAtOnce + 1 : kBlocksAtOnce)
+__global__ void __launch_bounds__(32 * kMostParts, resident_blocks(kHeld))
     multiply_rows(const __grid_constant__ Products p, const float* x, const float* norm, float eps,
                   MatmulEnd end_of_rows, const Parts parts, const Ahead steps_ahead) {
   extern __shared__ uint4 shared[];
@@ -122,7 +125,7 @@ __global__ void __launch_bounds__(32 * kMostParts, kHeld == kShortHeld ? kBlocks
   for (int stage = 0; stage < steps_ahead.n_steps; ++stage) ahead.copy(stages[stage]);
   // What can be known before the token is there: what says it may have to be waited for.
   RowEnd row_end(p, blockIdx.x, lane, part);
-  const bool has_norm = kHeld == kShortHeld && norm;
+  const bool has_norm = kHeld != kLongHeld && norm;
   float4 weights = {};
   if (has_norm) weights = reinterpret_cast<const float4*>(norm)[thread];
   wait_for_previous();
@@ -130,7 +133,7 @@ __global__ void __launch_bounds__(32 * kMostParts, kHeld == kShortHeld ? kBlocks
 
   const int n_part = parts.units * kHalfStepValues, first = begin * kHalfStepValues;
   auto* const halves = reinterpret_cast<uint16_t*>(own + n_stages * static_cast<int>(sizeof(Stage)));
-  PartOfX<kHeld> values(x + first, min(n_part, p.n_in - first));
+  PartOfX<kHeld, kHeld == kLongHeld> values(x + first, min(n_part, p.n_in - first));
   if (has_norm) {
     // The second tile's sums come behind a barrier of the first's.
     auto& partial = reinterpret_cast<float(&)[kMostRowLanes / 32]>(sums[1]);
@@ -143,7 +146,6 @@ __global__ void __launch_bounds__(32 * kMostParts, kHeld == kShortHeld ? kBlocks
   }
   const float scale = values.template scale<typename Product::Half>();
   values.template round<typename Product::Half, true>(n_part, scale, halves, halves + n_part);
-  __syncwarp();
   const auto* x_first = reinterpret_cast<const uint4*>(halves);
   const auto* x_second = reinterpret_cast<const uint4*>(halves + n_part);
 
@@ -196,20 +198,21 @@ size_t room_of_blocks(const Gpu& gpu, size_t n) {
   return shared_bytes_of_blocks(gpu, n) - 2 * kMostParts * kRows * sizeof(float);
 }
 
-// All that there is to come is on its way before the token is there, if that is little; if it is not much,
-// what leaves most room for the kernels around. Otherwise as many steps as leave room for the second block of
-// a multiprocessor: the next kernel's weights may then be on their way while this one computes.
+// All that there is to come is on its way before the token is there, if that is little. Otherwise as many
+// steps as leave room for the second block of a multiprocessor: the next kernel's weights may then be on
+// their way while this one computes.
 Ahead choose_ahead(const Gpu& gpu, const Parts& parts, int n_steps) {
-  constexpr int kSome = 6, kFewAhead = 4;
   if (n_steps <= kFewSteps) return {n_steps, n_steps, true};
-  if (n_steps <= kSome) return {kFewAhead, kFewAhead + 1, false};
   int n_ahead = kMostAhead;
   while (n_ahead > 2 && shared_bytes(parts, n_ahead + 1) > room_of_blocks(gpu, kBlocksAtOnce)) --n_ahead;
   return {n_ahead, n_ahead + 1, false};
 }
 
-bool is_short(const Parts& parts) {  // a lane has no more pieces than it holds
-  return parts.units * kHalfStepValues <= 4 * 32 * kShortHeld;
+bool is_held(const Parts& parts, int n_held) {  // a lane has no more pieces
+  return parts.units * kHalfStepValues <= 4 * 32 * n_held;
+}
+bool is_short(const Parts& parts) {
+  return is_held(parts, kShortHeld);
 }
 
 // As many as leave room for one of the next kernel's. Where one more on each multiprocessor has a tile for
@@ -229,7 +232,10 @@ void run(Stream& stream, const FusedMatmulArgs& args, DType dtype) {
   const Parts parts = parts_of(products.n_in, kHalfStepValues);
   const int n_blocks = blocks_for(gpu_of(stream), parts, products.n_tiles);
   const Ahead ahead = choose_ahead(gpu_of(stream), parts, parts.units * div_up(products.n_tiles, n_blocks));
-  launch(stream, is_short(parts) ? multiply_rows<Product, kShortHeld> : multiply_rows<Product, kLongHeld>,
+  launch(stream,
+         is_held(parts, kLeastHeld) ? multiply_rows<Product, kLeastHeld>
+         : is_short(parts)          ? multiply_rows<Product, kShortHeld>
+                                    : multiply_rows<Product, kLongHeld>,
          {.grid = dim3(static_cast<unsigned>(n_blocks)),
           .block = dim3(32 * static_cast<unsigned>(parts.n)),
           .shared_bytes = shared_bytes(parts, ahead.n_stages),

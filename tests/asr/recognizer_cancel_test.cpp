@@ -57,11 +57,13 @@ TEST_F(RecognizerCancel, BeforeTheStartNothingIsComputed) {
 }
 
 TEST_F(RecognizerCancel, AtEveryOperation) {
-  int n_all = 0;
-  device_.on_operation = [&] { ++n_all; };
   const auto want = transcribe();
   ASSERT_TRUE(want) << want.error().message;
   ASSERT_EQ(want->segments.size(), 1u);
+  // Of what there is to do where the cache has the prompt already.
+  int n_all = 0;
+  device_.on_operation = [&] { ++n_all; };
+  ASSERT_TRUE(transcribe());
   ASSERT_GT(n_all, 20);
   for (int at = 0; at < n_all; ++at) {
     const CancellationSource source;

@@ -52,12 +52,14 @@ struct Team {
 
 // ---- Blocks of 32, by a warp, of which lane i has element i and, later, its code. ----
 
-// Levels that elements have with some of the steps that are tried: stored by elements, added up by steps,
-// both in banks of their own.
+// Levels that elements have with so many of the steps that are tried: stored by elements, added up by steps,
+// both in banks of their own. All at once takes less time.
+template <int kAtOnce>
 struct LevelRoom {
-  static constexpr int kCandidates = 8, kStride = 36;
-  float levels[kCandidates][kStride];
+  static constexpr int kStride = 36;
+  float levels[kAtOnce][kStride];
 };
+inline constexpr int kAllLevels = 16;
 
 __device__ inline void encode_q8_0(float x, std::byte* block, int lane) {
   const float d = __fdiv_rn(max_or_nan_of_warp(fabsf(x)), 127.0f);
@@ -126,23 +128,37 @@ struct Quotient {
   }
 };
 
+// Calls visit() with each of 32 numbers and with the one that lies at its place in `others`, in order. Both
+// are shared memory, at multiples of 16 bytes.
+template <class Visit>
+__device__ inline void for_each_of_32(const float* numbers, const float* others, const Visit& visit) {
+#pragma unroll 4
+  for (int i = 0; i < 32; i += 4) {
+    const float4 x = *reinterpret_cast<const float4*>(numbers + i);
+    const float4 y = *reinterpret_cast<const float4*>(others + i);
+    visit(x.x, y.x), visit(x.y, y.y), visit(x.z, y.z), visit(x.w, y.w);
+  }
+}
+__device__ inline float dot_in_order(const float* numbers, const float* others) {
+  float sum = 0;
+  for_each_of_32(numbers, others, [&](float x, float y) { sum = __fadd_rn(sum, __fmul_rn(x, y)); });
+  return sum;
+}
+
 // Of the step that is tried as number `lane`: sums of x level and of level^2, in order. x [32] is shared
 // memory, at a multiple of 16 bytes; level_of(x / step_of(candidate)) is that of the lane's own element.
-template <int n_candidates, class StepOf, class LevelOf>
-__device__ inline void sum_levels(LevelRoom& room, const float* x, int lane, const StepOf& step_of,
+template <int n_candidates, int kAtOnce, class StepOf, class LevelOf>
+__device__ inline void sum_levels(LevelRoom<kAtOnce>& room, const float* x, int lane, const StepOf& step_of,
                                   const LevelOf& level_of, float& product, float& squares) {
-  constexpr int kAtOnce = LevelRoom::kCandidates;
   const Quotient of_own_step(step_of(lane));
   const bool is_usual = Quotient::serves(x[lane]) && Quotient::serves(step_of(lane));
-  const float(&own)[LevelRoom::kStride] = room.levels[lane % kAtOnce];
-  const float* const factors =
-      lane / kAtOnce % 2 == 0 ? x : own;  // one lane has the products, one the squares
+  const float* const own = room.levels[lane % kAtOnce];
   product = squares = 0;
 #pragma unroll 1  // code that is not there takes longer to come than to run
   for (int first = 0; first < n_candidates; first += kAtOnce) {
     const int n = min(kAtOnce, n_candidates - first);
     if (is_usual) {
-#pragma unroll 4
+#pragma unroll 3
       for (int i = 0; i < n; ++i) {
         Quotient quotient = of_own_step;
         quotient.divisor = __shfl_sync(kAllLanes, of_own_step.divisor, first + i);
@@ -154,16 +170,8 @@ __device__ inline void sum_levels(LevelRoom& room, const float* x, int lane, con
       for (int i = 0; i < n; ++i) room.levels[i][lane] = level_of(__fdiv_rn(x[lane], step_of(first + i)));
     }
     __syncwarp();
-    float sum = 0;
-#pragma unroll 4
-    for (int i = 0; i < 32; i += 4) {
-      const float4 factor = *reinterpret_cast<const float4*>(factors + i);
-      const float4 level = *reinterpret_cast<const float4*>(own + i);
-      sum = __fadd_rn(sum, __fmul_rn(factor.x, level.x));
-      sum = __fadd_rn(sum, __fmul_rn(factor.y, level.y));
-      sum = __fadd_rn(sum, __fmul_rn(factor.z, level.z));
-      sum = __fadd_rn(sum, __fmul_rn(factor.w, level.w));
-    }
+    // Of a step, one lane has the products, one the squares.
+    const float sum = dot_in_order(lane / kAtOnce % 2 == 0 ? x : own, own);
     __syncwarp();
     const float of_x = __shfl_sync(kAllLanes, sum, lane % kAtOnce);
     const float of_level = __shfl_sync(kAllLanes, sum, kAtOnce + lane % kAtOnce);
@@ -172,8 +180,9 @@ __device__ inline void sum_levels(LevelRoom& room, const float* x, int lane, con
 }
 
 // `elements`: shared memory.
-__device__ inline void encode_q4_0(const float* elements, bool is_searched, LevelRoom& room, std::byte* block,
-                                   int lane) {
+template <int kAtOnce>
+__device__ inline void encode_q4_0(const float* elements, bool is_searched, LevelRoom<kAtOnce>& room,
+                                   std::byte* block, int lane) {
   constexpr int kCandidates = 9;
   const float x = elements[lane];
   const float whole = __fdiv_rn(largest_of_warp(x), -8.0f);
@@ -259,23 +268,9 @@ struct Codebook<16> {
   static_assert(is_symmetric(kLevels));
 };
 
-// nearest_code() of quant/codebook.h.
-template <int n>
-__device__ inline int nearest_code_of(float v) {
-  constexpr Table<n> kLevels = Codebook<n>::kLevels;
-  if (v >= kLevels.of[n - 1]) return n - 1;
-  int low = 0;
-  float below = kLevels.of[0], above = kLevels.of[1];
-#pragma unroll
-  for (int i = 1; i + 1 < n; ++i) {
-    if (kLevels.of[i] <= v) low = i, below = kLevels.of[i], above = kLevels.of[i + 1];
-  }
-  return v <= kLevels.of[0] || __fsub_rn(v, below) <= __fsub_rn(above, v) ? low : low + 1;
-}
-
-// The levels of nearest_code() for multiples of a number by what is not negative: half as many comparisons
-// find them, since those of both signs are the same. What lies between two of them may have the other one
-// there.
+// The levels of nearest_code() (quant/codebook.h) for multiples of a number by what is not negative: half as
+// many comparisons find them, since those of both signs are the same. What lies between two of them may have
+// the other one there.
 template <int n>
 class LevelsOfSign {
   static constexpr int kHalf = n / 2;
@@ -296,27 +291,35 @@ class LevelsOfSign {
     for (int i = 0; i + 1 < kHalf; ++i) level = magnitude > last_[i] ? kLevels.of[kHalf + i + 1] : level;
     return v > kLastOfLow ? level : -level;
   }
+  // Its code; NaN has the one that nearest_code() says.
+  __device__ int code(float v) const {
+    constexpr float kLastOfLow = Codebook<n>::kLast.of[kHalf - 1];
+    const float magnitude = fabsf(v);
+    int further = 0;
+#pragma unroll
+    for (int i = 0; i + 1 < kHalf; ++i) further += magnitude > last_[i];
+    return v != v ? 1 : v > kLastOfLow ? kHalf + further : kHalf - 1 - further;
+  }
 
  private:
   float last_[kHalf - 1];  // of the number's sign: larger magnitudes have the next level
 };
 
 // `elements`: shared memory, which is transformed.
-template <int n>
-__device__ inline void encode_tbq(float* elements, bool is_searched, LevelRoom& room, std::byte* block,
-                                  int lane) {
+template <int n, int kAtOnce>
+__device__ inline void encode_tbq(float* elements, bool is_searched, LevelRoom<kAtOnce>& room,
+                                  std::byte* block, int lane) {
   float own[] = {elements[lane]};
   signed_hadamard_32_of_warp(own, lane);
   const float y = elements[lane] = own[0];
   __syncwarp();
-  const float squares = sum_in_order(32, [&](int i) { return __fmul_rn(elements[i], elements[i]); });
-  float d = __fsqrt_rn(__fmul_rn(squares, 1.0f / 32));
+  float d = __fsqrt_rn(__fmul_rn(dot_in_order(elements, elements), 1.0f / 32));
+  const LevelsOfSign<n> levels(y);
   if (is_searched) {
     const auto step_of = [&](int candidate) {
       return __fmul_rn(d, __fadd_rn(kLeastStep, __fmul_rn(kStepIncrement, static_cast<float>(candidate))));
     };
     float product, level_squares;
-    const LevelsOfSign<n> levels(y);
     const auto level_of = [&](float v) { return levels.nearest(v); };
     sum_levels<kStepCandidates>(room, elements, lane, step_of, level_of, product, level_squares);
     const float gain = __fdiv_rn(__fmul_rn(product, product), level_squares);
@@ -324,7 +327,7 @@ __device__ inline void encode_tbq(float* elements, bool is_searched, LevelRoom& 
                           __fdiv_rn(product, level_squares), d);
     d = __half2float(__float2half_rn(d));
   }
-  const int code = d != 0 ? nearest_code_of<n>(__fmul_rn(y, __fdiv_rn(1.0f, d))) : 0;
+  const int code = d != 0 ? levels.code(__fmul_rn(y, __fdiv_rn(1.0f, d))) : 0;
   if constexpr (n == 16) {
     put_nibbles(block + 2, code, lane);
   } else {
@@ -338,8 +341,8 @@ __host__ __device__ constexpr bool has_blocks_of_32(KvFormat format) {
   return format == KvFormat::q8_0 || format == KvFormat::q4_0 || format == KvFormat::tbq3_0 ||
          format == KvFormat::tbq4_0;
 }
-template <KvFormat format>
-__device__ inline void encode_block_of_32(float* elements, bool is_searched, LevelRoom& room,
+template <KvFormat format, int kAtOnce>
+__device__ inline void encode_block_of_32(float* elements, bool is_searched, LevelRoom<kAtOnce>& room,
                                           std::byte* block, int lane) {
   if constexpr (format == KvFormat::q8_0) {
     encode_q8_0(elements[lane], block, lane);
@@ -532,7 +535,7 @@ __host__ __device__ inline int encoding_room(const Side& side, int n_warps = 1) 
     case KvFormat::q4_0:
     case KvFormat::tbq3_0:
     case KvFormat::tbq4_0:
-      return vector_room(side) + n_warps * static_cast<int>(sizeof(LevelRoom));
+      return vector_room(side) + n_warps * static_cast<int>(sizeof(LevelRoom<kAllLevels>));
     case KvFormat::tbq3_tcq:
       return vector_room(side) + static_cast<int>(sizeof(TrellisRoom));
     case KvFormat::q4_polar:
@@ -569,7 +572,7 @@ __device__ inline void encode_whole(const Side& side, float* x, std::byte* row, 
     team.sync();
   }
   std::byte* const room = reinterpret_cast<std::byte*>(x) + vector_room(side);
-  auto& levels = reinterpret_cast<LevelRoom*>(room)[team.warp];
+  auto& levels = reinterpret_cast<LevelRoom<kAllLevels>*>(room)[team.warp];
   const bool is_first = team.warp == 0;
   switch (side.format) {
     case KvFormat::q4_0:

@@ -220,6 +220,8 @@ __device__ inline void exchange_bytes(uint32_t (&x)[kWords], uint32_t (&y)[kWord
 // of a place in a row are the stored elements place(unit, t, half). That is place(unit, 0, 0) + place(0, t,
 // half), of which nothing is carried from one sixteen of elements to the next. kExchanges: exchange_halves()
 // of the same part of two rows leaves pairs of both rows' first elements in x, of their second ones in y.
+// Formats whose queries a kernel prepares (packed_preparation.cuh) have slot(): of 32 elements that are a
+// unit, 2 * t + half of the one with that number.
 template <KvFormat format, int kPairs>
 struct Codes;
 
@@ -229,10 +231,11 @@ struct Codes<KvFormat::tbq4_0, kPairs> {
   static constexpr int kBlockElements = 32, kBlockBytes = sizeof(BlockTbq4_0);
   uint32_t words[kPairs / 4], step;
 
-  __device__ static int place(int unit, int t, int half) {
+  __host__ __device__ static constexpr int place(int unit, int t, int half) {
     const int pair = unit * kPairs + t;
     return pair / 16 * 32 + pair % 16 + 16 * half;
   }
+  __host__ __device__ static constexpr int slot(int element) { return element % 16 * 2 + element / 16; }
   __device__ void load(uint32_t row, int unit) {
     const uint32_t block = unit * kPairs / 16 * kBlockBytes;
     if constexpr (kPairs == 16) {
@@ -256,9 +259,13 @@ struct Codes<KvFormat::q4_0, kPairs> {
   uint32_t words[kPairs / 4], step;
 
   // Nibbles two bytes apart: of four bytes, the low ones of bytes 0, 2, their high ones, those of 1, 3.
-  __device__ static int place(int unit, int t, int half) {
+  __host__ __device__ static constexpr int place(int unit, int t, int half) {
     const int byte = unit * kPairs % 16 + t / 4 * 4 + t % 4 / 2 + 2 * half;
     return unit * kPairs / 16 * 32 + byte + 16 * (t % 2);
+  }
+  __host__ __device__ static constexpr int slot(int element) {
+    const int byte = element % 16, t = byte / 4 * 4 + byte % 2 * 2 + element / 16;
+    return 2 * t + byte % 4 / 2;
   }
   __device__ void load(uint32_t row, int unit) {
     const uint32_t block = unit * kPairs / 16 * kBlockBytes;
@@ -290,7 +297,10 @@ struct Codes<KvFormat::q8_0, kPairs> {
   static constexpr int kBlockElements = 32, kBlockBytes = kQ8Bytes;
   uint32_t words[kPairs / 2], step;
 
-  __device__ static int place(int unit, int t, int half) { return 2 * (unit * kPairs + t) + half; }
+  __host__ __device__ static constexpr int place(int unit, int t, int half) {
+    return 2 * (unit * kPairs + t) + half;
+  }
+  __host__ __device__ static constexpr int slot(int element) { return element; }
   __device__ void load(uint32_t row, int unit) {
     const uint32_t block = unit * kPairs / 16 * kBlockBytes;
     if constexpr (kPairs == 16) {
@@ -319,7 +329,10 @@ struct Codes<KvFormat::tbq3_0, kPairs> {
   static constexpr int kWords = (6 * kPairs + 31) / 32;
   uint32_t words[kWords], step;
 
-  __device__ static int place(int unit, int t, int half) { return 2 * (unit * kPairs + t) + half; }
+  __host__ __device__ static constexpr int place(int unit, int t, int half) {
+    return 2 * (unit * kPairs + t) + half;
+  }
+  __host__ __device__ static constexpr int slot(int element) { return element; }
   __device__ void load(uint32_t row, int unit) {
     const uint32_t block = unit * kPairs / 16 * kBlockBytes;
     if constexpr (kPairs == 16) {

@@ -33,6 +33,19 @@ struct NewestRows {
   alignas(16) std::byte side[2][kMostRowBytes];
 };
 
+// A query is rounded to f16 as a multiple of a power of two, which brings its largest element to 8..16, so
+// that few digits are lost whatever queries are like: what it is multiplied with, and scores.
+struct QueryScale {
+  float up, down;
+
+  __device__ explicit QueryScale(float largest) {
+    constexpr int kBias = 127, kWanted = kBias + 3;
+    const int exponent = min(max(static_cast<int>(__float_as_uint(largest) >> 23), 4), 253);
+    up = __uint_as_float((kWanted + kBias - exponent) << 23);
+    down = __uint_as_float((exponent - kWanted + kBias) << 23);
+  }
+};
+
 // A warp has a head of the query or the newest key: what its elements are multiplied with, and keys' shift,
 // which no kernel writes.
 template <int kHeadDim, bool kExist>
@@ -65,20 +78,28 @@ struct HeadNorms {
 template <int kHeadDim, class Formats>
 struct PreparedHeads {
   static constexpr int kQueryWarps = kQueryWarpsOfPreparation;
-  // Elements of the blocks of 32 lie in banks of their own.
-  static constexpr int kQueryStride = kHeadDim + 4;
-  static constexpr int kQueryBytes = kQueryStride * static_cast<int>(sizeof(float));
+  // Of a query as halves, 16 bytes are four pairs of a unit of Codes; those of its four units follow each
+  // other, and rows lie in banks of their own.
+  static constexpr int kPieceBytes = 16, kUnits = 4, kUnitPieces = kHeadDim / kUnits * 2 / kPieceBytes;
+  static constexpr int kQueryBytes = kUnitPieces * kUnits * kPieceBytes + kUnits * kPieceBytes;
   // What is needed to encode a key and a value: of each warp, elements and levels.
+  // Where both have large tables, less of it leaves room for keys on their way.
+  static constexpr int kLevelsAtOnce = [] {
+    if constexpr (requires { Formats::kK; }) {
+      if (copied_pairs(Formats::kK) + copied_pairs(Formats::kV) > 256) return kAllLevels / 2;
+    }
+    return kAllLevels;
+  }();
   struct Room {
     float elements[32];
-    LevelRoom levels;
+    LevelRoom<kLevelsAtOnce> levels;
   };
   static constexpr int kRoomBytes = kPackedWarps * static_cast<int>(sizeof(Room));
   using Norms = HeadNorms<kHeadDim, true>;
   using Newest = NewestRows<true>;
 
   const Params& p;
-  uint32_t queries;  // address of the queries in shared memory, a stride apart
+  uint32_t queries;  // address of the queries in shared memory
   int n_keys, segment_keys;
   std::byte* newest_row;  // in its page: of the value, for the warps that have queries, or of the key
 
@@ -88,21 +109,21 @@ struct PreparedHeads {
   }
 
   // By the whole block, all of whose warps may have filled tables before. room: kRoomBytes, at a multiple
-  // of 16.
+  // of 16; factors: what scores of each head are to be multiplied with.
   __device__ void prepare(const Norms& norms, const BlockRows& rows, int head_kv, bool has_last_keys,
-                          std::byte* room, Newest& newest) const {
+                          std::byte* room, Newest& newest, float* factors) const {
     const bool is_of_value = warp() < kQueryWarps;
     const int block = warp() % kQueryWarps;  // of the newest key or value
     const float value = has_last_keys ? p.preparation.v[head_kv * kHeadDim + 32 * block + lane()] : 0;
-    const float key = prepare_head(norms, rows, head_kv, has_last_keys, block);
+    const float key = prepare_head(norms, rows, head_kv, has_last_keys, block, factors);
     if (has_last_keys)
       encode(is_of_value, is_of_value ? value : key, block, reinterpret_cast<Room*>(room)[warp()], newest);
     __syncthreads();
   }
 
-  // In shared memory; a block of 32 elements lies as a whole.
-  __device__ uint32_t query_address(int row, int i) const {
-    return queries + 4 * (row * kQueryStride + i + i / 32);
+  // Of four pairs of a unit.
+  __device__ uint32_t query_address(int row, int unit, int piece) const {
+    return queries + row * kQueryBytes + (piece * kUnits + unit) * kPieceBytes;
   }
 
   // By the warp that has sixteen keys at `at`: the newest ones, in place of what was in the page.
@@ -125,7 +146,7 @@ struct PreparedHeads {
 
   // A head of the query, or the newest key, of which this lane's element of a block is returned.
   __device__ float prepare_head(const Norms& norms, const BlockRows& rows, int head_kv, bool has_last_keys,
-                                int block) const {
+                                int block, float* factors) const {
     const Preparation& of = p.preparation;
     const bool is_query = warp() < kQueryWarps;
     if (is_query ? warp() >= rows.n_heads : !has_last_keys) return 0;
@@ -141,10 +162,24 @@ struct PreparedHeads {
     }
     if (!is_query) return key;
     if (p.k_transform == KvTransform::signed_hadamard_32) signed_hadamard_32_of_warp(x, lane());
+    using K = Codes<Formats::kK, kHeadDim / 2 / kUnits>;
+    static_assert(kHeadDim == 32 * kUnits && [] {
+      for (int i = 0; i < 32; ++i) {
+        if (K::slot(K::place(0, i / 2, i % 2)) != i) return false;
+      }
+      return true;
+    }());
+    float largest = 0;
 #pragma unroll
-    for (int i = 0; i < 2 * kKeptPairs; ++i) {
-      const uint32_t at = queries + 4 * (warp() * kQueryStride + 33 * i + lane());
-      asm volatile("st.shared.f32 [%0], %1;" ::"r"(at), "f"(x[i]) : "memory");
+    for (int i = 0; i < kUnits; ++i) largest = fmaxf(largest, fabsf(x[i]));
+    const QueryScale scale(max_of_magnitudes(largest));
+    if (lane() == 0) factors[warp()] = scale.down * p.scale;
+    const int slot = K::slot(lane());
+    const uint32_t at = query_address(warp(), 0, slot / 8) + slot % 8 * static_cast<int>(sizeof(__half));
+#pragma unroll
+    for (int i = 0; i < kUnits; ++i) {
+      const auto bits = __half_as_ushort(__float2half_rn(x[i] * scale.up));
+      asm volatile("st.shared.u16 [%0], %1;" ::"r"(at + i * kPieceBytes), "h"(bits) : "memory");
     }
     return key;
   }

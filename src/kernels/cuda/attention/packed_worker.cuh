@@ -191,21 +191,22 @@ class PackedWorker {
     static_assert(kRows <= Heads::kQueryWarps && kTiles == 1);
     if (threadIdx.x < 8) shared_.visible[threadIdx.x] = rows.exists(threadIdx.x) ? n_keys_ : 0;
     heads().prepare(norms, rows, head_kv, has_last_keys, reinterpret_cast<std::byte*>(parts_.stats),
-                    shared_.newest);
-    with_k([&](auto format) {
-      const int row = lane() / 4;
-      const bool exists = row < rows.n_heads;
-      using K = Codes<decltype(format)::value, kKeyPairs<kHeadDim>>;
-      const uint32_t first = heads().query_address(exists ? row : 0, K::place(lane() % 4, 0, 0));
-      const float factor = halve_query<decltype(format)::value>(
-          [&](int i) { return __uint_as_float(shared_word(first + 4 * i)); },
-          [&](int step, uint32_t two, uint32_t more) {
-            q_[step][0] = exists ? two : 0, q_[step][1] = exists ? more : 0;
-          });
+                    shared_.newest, shared_.factors);
+    const int row = lane() / 4;
 #pragma unroll
-      for (int side = 0; side < 2; ++side)
-        factors_[0][side] = __shfl_sync(0xffffffff, factor, 4 * (2 * (lane() % 4) + side));
-    });
+    for (int piece = 0; piece < Heads::kUnitPieces; ++piece) {
+      uint32_t(&first)[2] = q_[2 * piece], (&second)[2] = q_[2 * piece + 1];
+      first[0] = first[1] = second[0] = second[1] = 0;
+      if (row >= rows.n_heads) continue;
+      asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
+                   : "=r"(first[0]), "=r"(first[1]), "=r"(second[0]), "=r"(second[1])
+                   : "r"(heads().query_address(row, lane() % 4, piece)));
+    }
+#pragma unroll
+    for (int side = 0; side < 2; ++side) {
+      const int head = 2 * (lane() % 4) + side;
+      factors_[0][side] = head < rows.n_heads ? shared_.factors[head] : 1.0f;
+    }
   }
 
   __device__ void prepare_queries(const BlockRows& rows) {
@@ -256,8 +257,7 @@ class PackedWorker {
     if (lane() % 4 == 0) shared_.factors[tile * 8 + lane() / 4] = factor;
   }
   // element(i): i behind the first one of this lane's. Leaves its part of each step's fragment; returns what
-  // scores are to be multiplied with. A power of two brings the largest to 8..16, so that few
-  // digits are lost whatever queries are like.
+  // scores are to be multiplied with.
   template <KvFormat format, class Element, class Leave>
   __device__ float halve_query(const Element& element, const Leave& leave) const {
     constexpr int kPairs = kKeyPairs<kHeadDim>;
@@ -273,17 +273,14 @@ class PackedWorker {
     }
     for (int mask = 1; mask < 4; mask *= 2)
       largest = fmaxf(largest, __shfl_xor_sync(0xffffffff, largest, mask));
-    constexpr int kBias = 127, kWanted = kBias + 3;
-    const int exponent = min(max(static_cast<int>(__float_as_uint(largest) >> 23), 4), 253);
-    const float up = __uint_as_float((kWanted + kBias - exponent) << 23);
-    const float down = __uint_as_float((exponent - kWanted + kBias) << 23);
+    const QueryScale scale(largest);
 #pragma unroll
     for (int t = 0; t < kPairs; t += 2) {
-      const uint32_t first = bits_of(__floats2half2_rn(x[t][0] * up, x[t][1] * up));
-      const uint32_t second = bits_of(__floats2half2_rn(x[t + 1][0] * up, x[t + 1][1] * up));
+      const uint32_t first = bits_of(__floats2half2_rn(x[t][0] * scale.up, x[t][1] * scale.up));
+      const uint32_t second = bits_of(__floats2half2_rn(x[t + 1][0] * scale.up, x[t + 1][1] * scale.up));
       leave(t / 2, first, second);
     }
-    return down * p_.scale;
+    return scale.down * p_.scale;
   }
   // Of a row of projections, by a warp; null: zeros. They become integers of kPlanes bits, and these planes,
   // two of them for each of four rows in a fragment.
@@ -485,11 +482,11 @@ class PackedWorker {
     if (__any_sync(0xffffffff, compare())) {
 #pragma unroll
       for (int tile = 0; tile < kTiles; ++tile) {
+        float largest[2];
 #pragma unroll
-        for (int side = 0; side < 2; ++side) {
-          const float score = fmaxf(scores[tile][side], scores[tile][side + 2]) * factors_[tile][side];
-          raise(tile, side, score, kSlack);
-        }
+        for (int side = 0; side < 2; ++side)
+          largest[side] = fmaxf(scores[tile][side], scores[tile][side + 2]) * factors_[tile][side];
+        raise(tile, largest, kSlack);
       }
       compare();
     }
@@ -517,16 +514,23 @@ class PackedWorker {
     }
   }
 
-  // Of a column, whose largest score of these keys is that of some lane.
-  __device__ void raise(int tile, int side, float score, float slack) {
-    for (int mask = 4; mask < 32; mask *= 2) score = fmaxf(score, __shfl_xor_sync(0xffffffff, score, mask));
-    float& largest = largest_[tile][side];
-    if (!(score > largest + slack)) return;
-    const float keep = exp2_flushed(largest - score);
-    largest = score;
-    sum_[tile][side] *= keep;
+  // Of two columns, whose largest scores of these keys are those of some lanes.
+  __device__ void raise(int tile, float (&scores)[2], float slack) {
 #pragma unroll
-    for (int i = 0; i < kSteps; ++i) out_[tile][i][side] *= keep, out_[tile][i][side + 2] *= keep;
+    for (int mask = 4; mask < 32; mask *= 2) {  // side by side: each waits for what other lanes have
+#pragma unroll
+      for (float& score : scores) score = fmaxf(score, __shfl_xor_sync(0xffffffff, score, mask));
+    }
+#pragma unroll
+    for (int side = 0; side < 2; ++side) {
+      float& largest = largest_[tile][side];
+      if (!(scores[side] > largest + slack)) continue;
+      const float keep = exp2_flushed(largest - scores[side]);
+      largest = scores[side];
+      sum_[tile][side] *= keep;
+#pragma unroll
+      for (int i = 0; i < kSteps; ++i) out_[tile][i][side] *= keep, out_[tile][i][side + 2] *= keep;
+    }
   }
 
   template <KvFormat format>
@@ -594,11 +598,11 @@ class PackedWorker {
 #pragma unroll
     for (int tile = 0; tile < kTiles; ++tile) {
       const int row = tile * 8 + 2 * (lane() % 4) - round * kRoundRows;  // the first of two
-      float sums[2];
+      float sums[2] = {sum_[tile][0], sum_[tile][1]};
 #pragma unroll
-      for (int side = 0; side < 2; ++side) {
-        sums[side] = sum_[tile][side];
-        for (int mask = 4; mask < 32; mask *= 2) sums[side] += __shfl_xor_sync(0xffffffff, sums[side], mask);
+      for (int mask = 4; mask < 32; mask *= 2) {
+#pragma unroll
+        for (float& sum : sums) sum += __shfl_xor_sync(0xffffffff, sum, mask);
       }
       if (row < 0 || row >= kRoundRows) continue;
       with_v([&](auto format) {

@@ -82,14 +82,14 @@ struct PreparedHeads {
   // other, and rows lie in banks of their own.
   static constexpr int kPieceBytes = 16, kUnits = 4, kUnitPieces = kHeadDim / kUnits * 2 / kPieceBytes;
   static constexpr int kQueryBytes = kUnitPieces * kUnits * kPieceBytes + kUnits * kPieceBytes;
-  // What is needed to encode a key and a value: of each warp, elements and levels.
-  // Where both have large tables, less of it leaves room for keys on their way.
+  // Of a search for a step: where both have large tables, fewer leave room for keys on their way.
   static constexpr int kLevelsAtOnce = [] {
     if constexpr (requires { Formats::kK; }) {
       if (copied_pairs(Formats::kK) + copied_pairs(Formats::kV) > 256) return kAllLevels / 2;
     }
     return kAllLevels;
   }();
+  // What is needed to encode a key and a value: of each warp, elements and levels.
   struct Room {
     float elements[32];
     LevelRoom<kLevelsAtOnce> levels;

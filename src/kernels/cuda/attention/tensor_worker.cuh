@@ -108,7 +108,8 @@ class TensorWorker {
   __device__ void prepare(const Norms& norms, const BlockRows& rows, int head_kv, bool has_last_keys) {
     const Preparation& of = p_.preparation;
     const int lane = threadIdx.x % 32;
-    // Heads of queries follow the newest key and value, where these are there.
+    // Heads of queries follow the newest key and value, where these are there. A warp's next head is on its
+    // way.
     const int n_written = has_last_keys ? 2 : 0, n_heads = rows.n_heads + n_written;
     const auto load = [&](int i) {
       const float* const newest = i == kWarpOfKey ? of.k : of.v;

@@ -199,12 +199,25 @@ TEST_P(FusedAttention, EqualisedKeysHaveThemToo) {
           {at(0), at(700)});
 }
 
+// The newest key lies at each place of a page, and of what a warp takes at once.
+TEST_P(FusedAttention, EveryPlaceOfAPageDoesToo) {
+  if (is_software_vulkan()) GTEST_SKIP() << "edges are looked at above";
+  using enum KvFormat;
+  for (const KvFormat format : {f16, q8_0, q4_0, tbq4_0}) {
+    for (int32_t pos = 0; pos < 130; ++pos) {
+      compare({.k = format, .v = format, .length = 130}, {TokenPlaces().add(1, pos, 1)});
+      if (HasFailure() || IsSkipped()) return;
+    }
+  }
+}
+
 // What no kernel does in one go.
 TEST_P(FusedAttention, OtherShapesHaveThemToo) {
   const auto at = [](int32_t pos) { return TokenPlaces().add(1, pos, 1); };
   compare({.head_dim = 64, .n_rot = 64}, {at(0), at(300)});
   compare({.n_rot = 64}, {at(5), at(300)});
   compare({.style = RopeStyle::neighbours}, {at(300)});
+  compare({.page_tokens = 24}, {at(0), at(23), at(24), at(300)});
   compare({.k = KvFormat::q8_0, .v = KvFormat::q8_0}, {at(0), at(300)});
   if (!is_software_vulkan()) compare({.k = KvFormat::tbq4_0, .v = KvFormat::tbq4_0}, {at(300)});
   compare({.k = KvFormat::f32, .v = KvFormat::f32}, {at(300)});

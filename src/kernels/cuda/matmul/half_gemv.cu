@@ -198,11 +198,12 @@ size_t room_of_blocks(const Gpu& gpu, size_t n) {
   return shared_bytes_of_blocks(gpu, n) - 2 * kMostParts * kRows * sizeof(float);
 }
 
-// All that there is to come is on its way before the token is there, if that is little. Otherwise as many
-// steps as leave room for the second block of a multiprocessor: the next kernel's weights may then be on
-// their way while this one computes.
+// All that there is to come is on its way before the token is there, if that is little and there is room.
+// Otherwise as many steps as leave room for the second block of a multiprocessor: the next kernel's weights
+// may then be on their way while this one computes.
 Ahead choose_ahead(const Gpu& gpu, const Parts& parts, int n_steps) {
-  if (n_steps <= kFewSteps) return {n_steps, n_steps, true};
+  if (n_steps <= kFewSteps && shared_bytes(parts, n_steps) <= room_of_blocks(gpu, 1))
+    return {n_steps, n_steps, true};
   int n_ahead = kMostAhead;
   while (n_ahead > 2 && shared_bytes(parts, n_ahead + 1) > room_of_blocks(gpu, kBlocksAtOnce)) --n_ahead;
   return {n_ahead, n_ahead + 1, false};

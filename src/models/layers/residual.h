@@ -33,8 +33,8 @@ class ResidualStream {
     copy(s, x_.rows(first, n), rms_norm(s, h_.rows(first, n), norm_, eps_));
   }
 
-  // Those rows alone; under another norm, if it is given. They are in tensors of their own, unless the stream
-  // has no other row: nobody adds to it any more.
+  // Those rows alone; under another norm, if it is given. They are in tensors of their own, but for an only
+  // row, which goes on in the stream's.
   ResidualStream of_rows(Stream& s, const Tensor& rows, const Tensor& norm = {}) const {
     ResidualStream some = *this;
     const bool is_only_row = h_.n_rows() == 1 && rows.n_elements() == 1;

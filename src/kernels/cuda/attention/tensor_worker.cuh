@@ -87,10 +87,12 @@ class TensorWorker {
         ahead_(keys_, range.first),
         to_copy_(thread_of_quarter()) {}
 
-  // Has keys and values of the first n_keys on their way, as far as they come first.
+  // Has keys and values of the first n_keys on their way, as far as they come first. Where this block has all
+  // of few, so many steps as there is room for; of many, the second one's page would delay those of all.
   static constexpr bool kStartsEarly = true;
-  __device__ void start_before(int n_keys) {
-    while (n_started_ < kStages - 1) {
+  __device__ void start_before(int n_keys, bool is_split) {
+    const int n_early = kPrepares && !is_split ? kStages : kStages - 1;
+    while (n_started_ < n_early) {
       ahead_.settle(keys_, last_segment_);
       if (ahead_.segment < last_segment_ && ahead_.key + kStepKeys > n_keys) return;
       load_next(n_started_++);
@@ -155,7 +157,11 @@ class TensorWorker {
     rows_.start_segment();
     const int n_steps = keys_.n_steps(segment, kStepKeys);
     for (int step = 0; step < n_steps; ++step) {
-      load_next((stage_ + kStages - 1) % kStages);
+      if (kPrepares && n_started_ == kStages) {
+        --n_started_;  // this step's is on its way
+      } else {
+        load_next((stage_ + kStages - 1) % kStages);
+      }
       wait_for_copies<kStages - 1>();
       wait_for_quarter();
       const int first = keys_.first(segment) + step * kStepKeys;

@@ -105,12 +105,6 @@ class PackedRing {
   }
 
 #if __CUDA_ARCH__ >= 900
-  // One lane, as the compiler knows, which otherwise makes a loop over those that may come to a copy.
-  __device__ static bool is_elected() {
-    uint32_t is_this;
-    asm volatile("{ .reg .pred p; elect.sync _|p, 0xffffffff; selp.u32 %0, 1, 0, p; }" : "=r"(is_this));
-    return is_this;
-  }
   __device__ static void copy_bytes(uint32_t to, const std::byte* from, int n, uint32_t barrier) {
     asm volatile(
         "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(to),

@@ -49,7 +49,7 @@ struct Arrivals {
     asm volatile(
         "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, "
         "%4}], [%5];" ::"r"(shared_address(shared)),
-        "l"(&map), "r"(0), "r"(piece), "r"(row), "r"(shared_address(&state))
+        "l"(&map), "r"(0), "r"(row), "r"(piece), "r"(shared_address(&state))
         : "memory");
   }
   // Whether that phase is complete, as for wait().

@@ -47,6 +47,12 @@ struct FewPlace {
   __device__ WarpUnits units() const {
     return {first_part * f.parts.units, end_of_part(end_part - 1), tile(0), f.shape.n_slots * n_clusters};
   }
+  // By all warps.
+  __device__ void start(const TokenSteps& steps) const {
+    const FewShape& shape = f.shape;
+    steps.start(part_warp, slot * shape.column_warps + warp % shape.column_warps,
+                shape.n_slots * shape.column_warps);
+  }
   __device__ TokenSteps steps(int unit_bytes, uint8_t* memory, TokenSteps::Counters& counters) const {
     const FewShape& shape = f.shape;
     const int first_unit = first_block_part * f.parts.units, end_unit = end_of_part(end_block_part - 1);

@@ -47,24 +47,28 @@ struct TokenSteps {
   // By as many threads as there is room for steps, before a barrier of the block.
   __device__ void init(int thread) const {
     if (thread >= n_stages) return;
-    counters.there[thread].init(1);
+    counters.there[thread].init(static_cast<unsigned>(n_units));
     counters.released[thread].n = 0;
   }
   // Whether a step stays until the block ends.
   __device__ bool are_kept() const { return n_steps <= n_stages; }
-  // The first ones, by one thread, when the tokens have been rounded.
-  __device__ void start() const {
-    for (int step = 0; step < min(n_steps, n_stages); ++step) bring(step, step);
+  // Unit i of the first ones, of every stride-th step from first_step on, by a warp, when the tokens have been
+  // rounded: a thread takes long for a copy.
+  __device__ void start(int i, int first_step, int stride) const {
+    for (int step = first_step; step < min(n_steps, n_stages); step += stride)
+      if (is_elected()) bring(step, step, i);
   }
   // By one thread.
   __device__ void bring(int step, int stage) const {
-    const auto unit = [&](int i) { return first_unit + i * unit_step + step; };
-    int n = 1;
-    while (n < n_units && unit(n) < end_unit) ++n;
+    for (int i = 0; i < n_units; ++i) bring(step, stage, i);
+  }
+  __device__ void bring(int step, int stage, int i) const {
+    const int unit = first_unit + i * unit_step + step;
     Arrivals& there = counters.there[stage];
-    there.arrive_before(static_cast<uint32_t>(n * unit_bytes));
-    for (int i = 0; i < n; ++i)
-      there.copy(at(stage, i), tokens.unit(unit(i)), static_cast<uint32_t>(unit_bytes));
+    if (unit < end_unit)
+      there.arrive_with(at(stage, i), tokens.unit(unit), static_cast<uint32_t>(unit_bytes));
+    else
+      there.arrive();
   }
   __device__ uint8_t* at(int stage, int i) const { return memory + (stage * n_units + i) * unit_bytes; }
 };
@@ -86,7 +90,7 @@ class TakenSteps {
       return;
     }
     __syncwarp();
-    if (threadIdx.x % 32 == 0 && n_left_ > steps_.n_stages) refill();
+    if (n_left_ > steps_.n_stages && is_elected()) refill();
     --n_left_;
     if (++step_ == steps_.n_steps) step_ = 0;
     if (++stage_ == steps_.n_stages) stage_ = 0, ++phase_;

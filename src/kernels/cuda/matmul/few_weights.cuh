@@ -45,7 +45,7 @@ class FewBoxes {
         next_(units),
         n_stages_(n_stages),
         memory_(memory),
-        arrivals_(arrivals),
+        arrivals_(kept_pointer(arrivals)),
         unit_(units.begin) {
     const int lane = threadIdx.x % 32;
     if (lane < n_stages) arrivals[lane].init(1);
@@ -82,7 +82,7 @@ class FewBoxes {
 
   __device__ void fill() {
     if (!next_.has(p_.n_tiles)) return;
-    if (threadIdx.x % 32 == 0) {
+    if (is_elected()) {
       Arrivals& there = arrivals_[stage_];
       there.arrive_before(kStageBytes);
       uint8_t* const to = memory_ + stage_ * kStageBytes;

@@ -101,13 +101,13 @@ __global__ void __launch_bounds__(32 * kMostFewWarps, 1) multiply_few(const __gr
   FewStages<Type> stages(p, f.maps, place.units(), shape.n_stages,
                          memory + warp * shape.n_stages * FewStages<Type>::kStageBytes, arrivals[warp]);
   const TokenSteps steps =
-      place.steps(f.tokens.layout.bytes(Type::kHasMinimum), memory += sizes.stages, counters);
+      place.steps(f.tokens.layout.bytes(Type::kHasMinimum), memory += sizes.stages, *kept_pointer(&counters));
   const UnitScales<Type> scales{
       reinterpret_cast<float*>((memory += sizes.steps) + warp * UnitScales<Type>::kBytes)};
   steps.init(threadIdx.x);
   __syncthreads();
   wait_for_previous();
-  if (threadIdx.x == 0) steps.start();
+  place.start(steps);
 
   TakenSteps taken(steps, shape.n_rounds);
   const int first_unit = place.first_part * f.parts.units, end_unit = place.end_of_part(place.end_part - 1);

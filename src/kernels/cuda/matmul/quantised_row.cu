@@ -29,6 +29,7 @@ constexpr int kRegisters = 96;
 
 struct RowProduct {
   RowWeights weights;
+  TokenLayout token;
   const float *x, *norm;
   float eps;
   MatmulEnd end;
@@ -43,10 +44,15 @@ struct TileEnd {
   float bias;
 
   // Behind the last tile, there is none to store.
-  __device__ TileEnd(const RowProduct& product, const LanePlace& place, int number)
-      : tile(product.weights.products, product.weights.shape, number) {
+  __device__ TileEnd(const RowProduct& product, const LanePlace& place, const WarpTiles& tiles)
+      : TileEnd(product, place, tiles.tile(), product.weights.products.outputs[tiles.output()]) {}
+  // What the row is added to.
+  __device__ float before() const { return is_stored && is_added ? *to : 0.0f; }
+
+ private:
+  __device__ TileEnd(const RowProduct& product, const LanePlace& place, int number, const Output& output)
+      : tile(product.weights.products, product.weights.shape, number, output) {
     const Products& p = product.weights.products;
-    const Output& output = output_of_tile(p, number);
     const int row = tile.first_row + place.of_strip;
     const bool exists = place.exists(tile);
     is_stored = place.strip == 0 && place.part == 0 && exists;
@@ -55,8 +61,6 @@ struct TileEnd {
     const float* const biases = (place.strip == 0 ? output : p.outputs[1]).bias;
     bias = biases && exists ? biases[row] : 0.0f;
   }
-  // What the row is added to.
-  __device__ float before() const { return is_stored && is_added ? *to : 0.0f; }
 };
 
 // Multiplies a warp's tile, and stores what comes of it.
@@ -64,11 +68,12 @@ template <class Type, class Stages>
 __device__ void multiply_tile(const RowProduct& product, const LanePlace& place, const TileEnd& end,
                               float before, const RoundedToken<kOffsetOf<Type>>& token, Stages& stages) {
   const RowShape& shape = product.weights.shape;
-  const int lane = threadIdx.x % 32;
+  const int first_lane = threadIdx.x % 32 - (place.part << shape.log_strip_rows);  // of the row
   float sum = 0;
-  for (int first = 0; first < shape.part_units; first += shape.units_at_once) {
+  const int at_once = Stages::kAreBoxes ? 1 : shape.units_at_once;
+  for (int first = 0; first < shape.part_units; first += at_once) {
     const uint8_t* own = stages.wait(place, end.tile, first);
-    const int n = min(shape.units_at_once, place.n_units - first);
+    const int n = min(at_once, place.n_units - first);
     for (int i = 0; i < n; ++i, own += kUnitBytes<Type>)
       add_unit<Type>(sum, own, token.codes(place.part, (first + i) * kUnitRuns),
                      token.scale(place.part, (first + i) * kUnitRuns));
@@ -76,7 +81,8 @@ __device__ void multiply_tile(const RowProduct& product, const LanePlace& place,
   }
   float parts[kMostParts], total = 0;
 #pragma unroll
-  for (int of = 0; of < kMostParts; ++of) parts[of] = __shfl_sync(kAllLanes, sum, lane - place.part + of);
+  for (int of = 0; of < kMostParts; ++of)
+    parts[of] = __shfl_sync(kAllLanes, sum, first_lane + (of << shape.log_strip_rows));
 #pragma unroll
   for (int of = 0; of < kMostParts; ++of) total = of < shape.n_parts ? add_part(total, parts[of]) : total;
   float value = total + end.bias;
@@ -97,11 +103,11 @@ __global__ void __maxnreg__(kRegisters) multiply_row(const __grid_constant__ Row
   const StagePlan& plan = w.stages;
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   auto* const memory = reinterpret_cast<uint8_t*>(shared);
-  const RoundedToken<kOffsetOf<Type>> token(memory, token_layout(w.shape));
+  const RoundedToken<kOffsetOf<Type>> token(memory, product.token);
   Stages stages(w, memory + token.layout.bytes() + warp * plan.n_stages * plan.stage_bytes, arrivals[warp]);
   const LanePlace place(w.shape, lane);
-  int tile = first_tile(w);
-  TileEnd end(product, place, tile);
+  WarpTiles tiles(w);
+  TileEnd end(product, place, tiles);
   float before = 0;
   round_token(
       token, product.x, w.products.n_in, product.norm, product.eps, partial,
@@ -111,12 +117,12 @@ __global__ void __maxnreg__(kRegisters) multiply_row(const __grid_constant__ Row
       },
       [&] { stages.look(); });
   __syncthreads();
-  if (tile >= w.products.n_tiles) return;
+  if (!tiles.has_more()) return;
   while (true) {
     multiply_tile<Type>(product, place, end, before, token, stages);
-    tile += tile_stride(plan);
-    if (tile >= w.products.n_tiles) return;
-    end = TileEnd(product, place, tile);
+    tiles.advance();
+    if (!tiles.has_more()) return;
+    end = TileEnd(product, place, tiles);
     before = end.before();
   }
 #endif
@@ -134,7 +140,7 @@ RowShape row_shape(int n_in, MatmulEnd end) {
   shape.part_units = parts.units;
   while (1 << shape.log_part_lanes < parts.n) ++shape.log_part_lanes;
   shape.strips = end == MatmulEnd::gate ? 2 : 1;
-  shape.strip_rows = shape.tile_rows() / shape.strips;
+  shape.log_strip_rows = 5 - shape.log_part_lanes - (shape.strips - 1);
   return shape;
 }
 
@@ -197,7 +203,8 @@ std::optional<Launch> plan_launch(Stream& stream, const FusedMatmulArgs& args, D
   set_units<Type, Stages>(w.shape, n_tiles > kWarps ? kFewBytes : kManyBytes);
   StagePlan& plan = w.stages;
   plan.stage_bytes = w.shape.stage_bytes();
-  const auto token_bytes = static_cast<size_t>(token_layout(w.shape).bytes());
+  launch.product.token = token_layout(w.shape);
+  const auto token_bytes = static_cast<size_t>(launch.product.token.bytes());
   const size_t all = shared_bytes_of_blocks(gpu_of(stream), 1), taken = token_bytes + kRoomForOthers;
   const int n_steps = n_tiles * (w.shape.part_units / w.shape.units_at_once);
   if (all < taken || !plan_stages<Stages>(plan, all - taken, n_tiles, n_steps)) return {};
@@ -223,7 +230,7 @@ void find_boxes(RowWeights& w) {
                                .n_rows = static_cast<uint64_t>(output.n_out),
                                .piece_step = static_cast<uint32_t>(w.shape.part_units),
                                .box_pieces = 1u << w.shape.log_part_lanes,
-                               .box_rows = static_cast<uint32_t>(w.shape.strip_rows)});
+                               .box_rows = static_cast<uint32_t>(w.shape.strip_rows())});
   }
 }
 

@@ -17,6 +17,7 @@ struct TokenLayout {
 
   static constexpr int kShift = 20, kPadding = 16;
   static constexpr int kAlignment = 128;  // of what may lie behind the token
+  TokenLayout() = default;
   __host__ __device__ TokenLayout(int part_runs, int n_parts)
       : part_runs(part_runs), n_parts(n_parts), inverse((1 << kShift) / part_runs + 1) {}
 

@@ -1,6 +1,6 @@
 // How one token's products with quantised weights are shared out: a lane of a warp has a part of a row, whose
-// runs it takes one after the other, so that the sums are those of quantised_gemv; lanes next to each other
-// have the parts of a row, and a warp's lanes a tile of rows.
+// runs it takes one after the other, so that the sums are those of quantised_gemv; as many lanes as there are
+// parts have a row, and a warp's lanes a tile of rows.
 #pragma once
 
 #include "kernels/cuda/matmul/copy.cuh"
@@ -28,11 +28,13 @@ struct RowShape {
   int n_parts;             // of a row
   int part_units;          // of a part; the last one may have fewer
   int log_part_lanes;      // of a row's lanes: as many as the power of two from n_parts on
-  int strips, strip_rows;  // of a tile: rows of one weight; two where gates meet what they let through
+  int strips;              // of a tile: rows of one weight; two where gates meet what they let through
+  int log_strip_rows;
   int units_at_once;       // of a lane, that arrive together
   int lane_bytes;          // what they take in shared memory
 
   __host__ __device__ int stage_bytes() const { return 32 * lane_bytes; }
+  __host__ __device__ int strip_rows() const { return 1 << log_strip_rows; }
   __host__ __device__ int tile_rows() const { return 32 >> log_part_lanes; }
 };
 
@@ -45,7 +47,7 @@ constexpr int kOffsetOf = [] {
   }
 }();
 
-__host__ __device__ inline TokenLayout token_layout(const RowShape& shape) {
+inline TokenLayout token_layout(const RowShape& shape) {
   return TokenLayout(shape.part_units * kUnitRuns, shape.n_parts);
 }
 
@@ -54,25 +56,27 @@ struct Tile {
   int first_row, n_rows;
   const uint8_t *first_strip, *second_strip;
 
-  __device__ Tile(const Products& p, const RowShape& shape, int tile) {
-    const Output& output = output_of_tile(p, tile);
-    first_row = (tile - output.first_tile) * shape.strip_rows;
-    n_rows = min(shape.strip_rows, output.n_out - first_row);
+  __device__ Tile(const Products& p, const RowShape& shape, int tile)
+      : Tile(p, shape, tile, output_of_tile(p, tile)) {}
+  __device__ Tile(const Products& p, const RowShape& shape, int tile, const Output& output) {
+    first_row = (tile - output.first_tile) << shape.log_strip_rows;
+    n_rows = min(shape.strip_rows(), output.n_out - first_row);
     first_strip = output.weight + first_row * output.row_bytes;
     second_strip = p.is_gated ? p.outputs[1].weight + first_row * output.row_bytes : nullptr;
   }
   __device__ const uint8_t* strip(int i) const { return i == 0 ? first_strip : second_strip; }
 };
 
-// A lane's part of a tile.
+// A lane's part of a tile. Lanes next to each other have the same part of a strip's rows: what they load of
+// the token is the same.
 struct LanePlace {
   int part, strip, of_strip, n_units;  // units that it has, and the row of the strip
 
   __device__ LanePlace(const RowShape& shape, int lane) {
-    part = lane & ((1 << shape.log_part_lanes) - 1);
-    const int row = lane >> shape.log_part_lanes;
-    strip = row >= shape.strip_rows ? 1 : 0;
-    of_strip = row - strip * shape.strip_rows;
+    const int piece = lane >> shape.log_strip_rows;  // strip by strip, its parts
+    strip = piece >> shape.log_part_lanes;
+    part = piece & ((1 << shape.log_part_lanes) - 1);
+    of_strip = lane & (shape.strip_rows() - 1);
     n_units = part < shape.n_parts ? min(shape.part_units, shape.n_units - part * shape.part_units) : 0;
   }
   __device__ bool exists(const Tile& tile) const { return of_strip < tile.n_rows; }

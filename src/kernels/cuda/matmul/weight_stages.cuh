@@ -31,6 +31,33 @@ __device__ inline int tile_stride(const StagePlan& plan) {
   return plan.n_warps * static_cast<int>(gridDim.x);
 }
 
+// A warp on its way through its tiles: the next one, and which output it is of.
+class WarpTiles {
+ public:
+  __device__ explicit WarpTiles(const RowWeights& w) : w_(w), tile_(first_tile(w)) { find_output(); }
+
+  __device__ bool has_more() const { return tile_ < w_.products.n_tiles; }
+  __device__ int tile() const { return tile_; }
+  __device__ int output() const { return output_; }
+  __device__ void advance() {
+    tile_ += tile_stride(w_.stages);
+    find_output();
+  }
+
+ private:
+  // The last one behind all tiles.
+  __device__ void find_output() {
+    const Products& p = w_.products;
+    while (tile_ >= end_ && output_ + 1 < p.n_outputs) {
+      ++output_;
+      end_ = output_ + 1 < p.n_outputs ? p.outputs[output_ + 1].first_tile : p.n_tiles;
+    }
+  }
+
+  const RowWeights& w_;
+  int tile_, output_ = -1, end_ = 0;  // behind the output's last tile
+};
+
 // Where a warp is in its stages, in the order in which it takes them.
 struct StageCursor {
   int stage = 0, phase = 0;
@@ -51,15 +78,14 @@ class BoxStages {
 
   __device__ BoxStages(const RowWeights& w, uint8_t* memory, Arrivals* arrivals)
       : w_(w),
-        arrivals_(arrivals),
+        arrivals_(kept_pointer(arrivals)),
         to_(memory),
         memory_(memory),
-        is_first_lane_(threadIdx.x % 32 == 0),
-        tile_(first_tile(w)) {
+        next_(w) {
     const int lane = threadIdx.x % 32;
     if (lane < w.stages.n_stages) arrivals[lane].init(1);
     __syncwarp();
-    find_output();
+    find_row();
     for (int i = 0; i < w.stages.n_stages; ++i) fill();
   }
 
@@ -87,39 +113,32 @@ class BoxStages {
   }
 
  private:
-  // Of the tile, if it exists.
-  __device__ void find_output() {
-    const Products& p = w_.products;
-    while (tile_ >= end_ && output_ + 1 < p.n_outputs) {
-      ++output_;
-      end_ = output_ + 1 < p.n_outputs ? p.outputs[output_ + 1].first_tile : p.n_tiles;
-    }
-    row_ = (tile_ - p.outputs[output_].first_tile) * w_.shape.strip_rows;
+  __device__ void find_row() {
+    row_ = (next_.tile() - w_.products.outputs[next_.output()].first_tile) << w_.shape.log_strip_rows;
   }
 
   __device__ void fill() {
-    if (tile_ >= end_) return;
-    if (is_first_lane_) {
+    if (!next_.has_more()) return;
+    if (is_elected()) {
       Arrivals& there = arrivals_[stage_];
       there.arrive_before(static_cast<uint32_t>(w_.stages.stage_bytes));
-      there.copy_box(to_, w_.maps[output_], unit_, row_);
+      there.copy_box(to_, w_.maps[next_.output()], unit_, row_);
       if (w_.products.is_gated) there.copy_box(to_ + w_.stages.stage_bytes / 2, w_.maps[1], unit_, row_);
     }
     to_ += w_.stages.stage_bytes;
     if (++stage_ == w_.stages.n_stages) stage_ = 0, to_ = memory_;
     if (++unit_ < w_.shape.part_units) return;
     unit_ = 0;
-    tile_ += tile_stride(w_.stages);
-    row_ += tile_stride(w_.stages) * w_.shape.strip_rows;
-    if (tile_ >= end_) find_output();
+    next_.advance();
+    find_row();
   }
 
   const RowWeights& w_;
   Arrivals* const arrivals_;
   uint8_t *to_, *const memory_;
-  const bool is_first_lane_;
   StageCursor taken_;
-  int stage_ = 0, unit_ = 0, tile_, row_ = 0, output_ = -1, end_ = 0, n_there_ = 0;
+  WarpTiles next_;  // whose units are filled
+  int stage_ = 0, unit_ = 0, row_, n_there_ = 0;
 };
 
 // What the other stages share: the tile and unit that is filled next.

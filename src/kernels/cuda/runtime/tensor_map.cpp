@@ -35,10 +35,10 @@ CUtensorMap tensor_map_of(const Boxes& boxes) {
   // Elements of two bytes: of a box, there may be 256 along a dimension.
   constexpr uint32_t kRank = 3, kElementBytes = 2;
   const auto elements = static_cast<uint32_t>(boxes.piece_bytes / kElementBytes);
-  const uint64_t sizes[kRank] = {elements, boxes.n_pieces, boxes.n_rows};
-  const uint64_t strides[kRank - 1] = {boxes.piece_bytes, boxes.row_bytes};
-  const uint32_t box[kRank] = {elements, boxes.box_pieces * boxes.piece_step, boxes.box_rows};
-  const uint32_t steps[kRank] = {1, boxes.piece_step, 1};
+  const uint64_t sizes[kRank] = {elements, boxes.n_rows, boxes.n_pieces};
+  const uint64_t strides[kRank - 1] = {boxes.row_bytes, boxes.piece_bytes};
+  const uint32_t box[kRank] = {elements, boxes.box_rows, boxes.box_pieces * boxes.piece_step};
+  const uint32_t steps[kRank] = {1, 1, boxes.piece_step};
   CUtensorMap map{};
   [[maybe_unused]] const CUresult result =
       encode()(&map, CU_TENSOR_MAP_DATA_TYPE_UINT16, kRank, const_cast<void*>(boxes.data), sizes, strides,

@@ -9,8 +9,8 @@
 namespace parlance::cuda {
 
 // Rows of pieces of so many bytes, a multiple of 16, and what a copy takes: of so many rows every
-// piece_step-th piece, of which there are box_pieces. What lies behind a row's pieces, or the rows, is zero
-// in the copy.
+// piece_step-th piece, of which there are box_pieces. In the copy, rows' first pieces follow each other, then
+// their second ones; what lies behind a row's pieces, or the rows, is zero.
 struct Boxes {
   const void* data;
   uint64_t piece_bytes, n_pieces, row_bytes, n_rows;

@@ -1,10 +1,12 @@
-// Rounds a few tokens to bytes, one block for each.
+// Rounds a few tokens to bytes: a thread a quad, blocks chunks of a token, each of which adds up the squares of
+// all of it where it is normalised.
 #include "kernels/cuda/matmul/few_tokens.cuh"
 
 #include <algorithm>
 
 #include "base/checked.h"
-#include "kernels/cuda/matmul/rounded_token.cuh"
+#include "kernels/cuda/matmul/row_norm.cuh"
+#include "kernels/cuda/matmul/run_codes.cuh"
 #include "kernels/cuda/matmul/run_sums.cuh"
 #include "kernels/cuda/runtime/launch.h"
 
@@ -12,9 +14,7 @@ namespace parlance::cuda {
 
 namespace {
 
-constexpr int kMostThreads = 1024;
-
-// One of them, as round_token() leaves it.
+// One of them.
 struct StoredToken {
   const FewTokens& tokens;
   int token;
@@ -26,15 +26,6 @@ struct StoredToken {
     const Run of_token(*this, quad / kRunLanes);
     reinterpret_cast<uint32_t*>(of_token.codes)[quad % kRunLanes] = rounded.codes;
     if (quad % kRunLanes == 0) of_token.store_scale(rounded.step, rounded.half_sum, second_sum);
-  }
-  // Half `half` of the token's runs, counted through all of them, by this lane; its neighbour has the other.
-  // `lanes`: those of the warp that have one.
-  __device__ void store(int half, const float (&values)[kHalfRunValues], unsigned lanes) const {
-    const HalfRun rounded = half_of_run(values, lanes);
-    const Run of_token(*this, half / 2);
-    reinterpret_cast<uint4*>(of_token.codes)[half % 2] =
-        make_uint4(rounded.codes[0], rounded.codes[1], rounded.codes[2], rounded.codes[3]);
-    if (half % 2 == 0) of_token.store_scale(rounded.step, rounded.sum, rounded.other_sum);
   }
 
  private:
@@ -59,15 +50,30 @@ struct StoredToken {
   };
 };
 
-// Block (token).
-__global__ void __launch_bounds__(kMostThreads)
+// Few tokens go to many blocks, a thread of which has little to do. Of more, such blocks would take
+// multiprocessors from those that bring weights.
+constexpr int64_t kSpreadTokens = 16;
+constexpr int kFewThreads = kLaneQuads, kManyThreads = 1024;
+
+// Block (token, chunk of as many quads as it has threads).
+__global__ void __launch_bounds__(kManyThreads)
     round_tokens(const float* x, const float* norm, float eps, const FewTokens tokens) {
   __shared__ float partial[kMostRowLanes / 32];
   let_next_start();
-  const int token = blockIdx.x;
-  round_token(
-      StoredToken{tokens, token}, x + static_cast<int64_t>(token) * tokens.n_in, tokens.n_in, norm, eps,
-      partial, [] { wait_for_previous(); }, [] {});
+  const int token = blockIdx.x, n = tokens.n_in;
+  const int quad = static_cast<int>(blockIdx.y * blockDim.x + threadIdx.x);
+  const bool has_quad = quad < n / kQuad;
+  float4 weights = {}, values = {};
+  if (norm && has_quad) weights = reinterpret_cast<const float4*>(norm)[quad];
+  wait_for_previous();
+  const float* const row = x + static_cast<int64_t>(token) * n;
+  if (has_quad) values = reinterpret_cast<const float4*>(row)[quad];
+  if (norm) {
+    leave_squares(row, n, partial);
+    __syncthreads();
+    values = normalised(values, scale_of_squares(partial, n, eps), weights);
+  }
+  if (has_quad) StoredToken{tokens, token}.store(quad, values);
 }
 
 }  // namespace
@@ -75,9 +81,12 @@ __global__ void __launch_bounds__(kMostThreads)
 FewTokens round_few(Stream& stream, const Tensor& x, const Tensor& norm, float eps, int columns) {
   const auto n_in = static_cast<int>(x.ne[0]), n_tokens = static_cast<int>(x.n_rows());
   const FewTokens tokens{reinterpret_cast<uint8_t*>(scratch_of(stream)), {columns}, n_in, n_tokens};
-  const int n_threads = std::clamp<int>(align_up<int>(n_in / kHalfRunValues, 32), kLaneQuads, kMostThreads);
+  const int n_quads = n_in / kQuad, most = n_tokens <= kSpreadTokens ? kFewThreads : kManyThreads;
+  const int n_threads = std::clamp(align_up<int>(n_quads, 32), kLaneQuads, most);
   launch(stream, round_tokens,
-         {.grid = dim3(static_cast<unsigned>(n_tokens)), .block = dim3(static_cast<unsigned>(n_threads))},
+         {.grid = dim3(static_cast<unsigned>(n_tokens), static_cast<unsigned>(div_up(n_quads, n_threads))),
+          .block = dim3(static_cast<unsigned>(n_threads)),
+          .takes_most_shared = true},
          x.as<const float>(), norm.as<const float>(), eps, tokens);
   return tokens;
 }

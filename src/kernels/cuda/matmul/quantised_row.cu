@@ -68,7 +68,6 @@ template <class Type, class Stages>
 __device__ void multiply_tile(const RowProduct& product, const LanePlace& place, const TileEnd& end,
                               float before, const RoundedToken<kOffsetOf<Type>>& token, Stages& stages) {
   const RowShape& shape = product.weights.shape;
-  const int first_lane = threadIdx.x % 32 - (place.part << shape.log_strip_rows);  // of the row
   float sum = 0;
   const int at_once = Stages::kAreBoxes ? 1 : shape.units_at_once;
   for (int first = 0; first < shape.part_units; first += at_once) {
@@ -80,9 +79,9 @@ __device__ void multiply_tile(const RowProduct& product, const LanePlace& place,
     stages.release();
   }
   float parts[kMostParts], total = 0;
+  int from = threadIdx.x % 32 - (place.part << shape.log_strip_rows);  // of the row's lanes
 #pragma unroll
-  for (int of = 0; of < kMostParts; ++of)
-    parts[of] = __shfl_sync(kAllLanes, sum, first_lane + (of << shape.log_strip_rows));
+  for (float& part : parts) part = __shfl_sync(kAllLanes, sum, from), from += shape.strip_rows();
 #pragma unroll
   for (int of = 0; of < kMostParts; ++of) total = of < shape.n_parts ? add_part(total, parts[of]) : total;
   float value = total + end.bias;

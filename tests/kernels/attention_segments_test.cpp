@@ -12,11 +12,11 @@ namespace {
 
 class AttentionSegments : public KernelTest {
  protected:
-  // What CUDA does with 8 KV heads (kernels/cuda/attention/attention.h): segments of 64 keys up to 2048, then
-  // of 256 up to 8448, then of 1/33 of the keys, a multiple of 64. Pieces of a prompt have 8 segments, of 256
-  // keys or more.
+  // What CUDA does with 8 KV heads (kernels/cuda/attention/attention.h): one segment of 64, 128 or 256 keys
+  // where that is enough, segments of 64 keys up to 512, of 128 up to 2048, then of 256 up to 8448, then of
+  // 1/33 of the keys, a multiple of 64. Pieces of a prompt have 8 segments, of 256 keys or more.
   static constexpr int64_t kKvHeads = 8, kHeads = 16, kHeadDim = 128;
-  static constexpr int32_t kLimits[] = {2048, 8448, 10560};
+  static constexpr int32_t kLimits[] = {64, 128, 256, 512, 2048, 8448, 10560};
   static constexpr int32_t kMostKeys = 10800;
 
   // Numbers of keys about each limit and on both sides of every edge.

@@ -57,15 +57,17 @@ __host__ __device__ inline int power_of_two_from(int n) {
 }
 
 // Keys of a segment of a row that sees n_keys, where n_rows are of its sequence. From many_rows on these make
-// so many tiles that their keys are not cut.
-inline constexpr int kAllKeys = 1 << 30;
+// so many tiles that their keys are not cut. An answer's few keys are one segment, since putting two together
+// takes longer than their keys do; it grows by powers of two, so that most of a draft's rows are cut alike.
+inline constexpr int kAllKeys = 1 << 30, kUncutKeys = 256;
 __host__ __device__ inline int segment_keys(int n_rows, int n_keys, int many_rows, int most_segments) {
   if (n_rows >= many_rows) return kAllKeys;
   if (n_rows > kMostDecodeRows) {
     const int part = power_of_two_from(n_keys) / kMostPrefillSegments;
     return part < 256 ? 256 : part;
   }
-  if (n_keys <= 2048) return 64;
+  if (n_keys <= kUncutKeys) return n_keys <= 64 ? 64 : power_of_two_from(n_keys);
+  if (n_keys <= 2048) return n_keys <= 512 ? 64 : 128;
   const int part = ((n_keys + most_segments - 1) / most_segments + 63) / 64 * 64;
   return part < 256 ? 256 : part;
 }

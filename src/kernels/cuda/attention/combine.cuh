@@ -221,9 +221,9 @@ __device__ void decode_tile(const Params& p, typename Worker::Shared& shared) {
       if constexpr (Worker::kStartsEarly) {
         if (starts_early) {
           // Whoever prepares the newest key and value puts them where copies brought something else.
-          worker.start_before(Worker::kPrepares ? kAllKeys
-                                                : keys_before(p, p.seq[run.first], p.pos[run.first]),
-                              is_split(p, run));
+          worker.start_before(
+              Worker::kPrepares ? kAllKeys : keys_before(p, p.seq[run.first], p.pos[run.first]),
+              is_split(p, run));
           wait_for_previous();
         }
       }

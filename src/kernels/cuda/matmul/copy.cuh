@@ -11,16 +11,17 @@ __device__ inline uint32_t shared_address(const void* p) {
   return static_cast<uint32_t>(__cvta_generic_to_shared(p));
 }
 
-// One lane of a warp whose lanes are all here, from compute capability 9.0 on. The compiler knows that it is
-// one: where it cannot know, bulk copies and those of boxes are in a loop over the lanes that may be there.
+// True for one lane of a warp whose lanes are all here, from compute capability 9.0 on. The compiler knows
+// that it is one: where it cannot know, bulk copies and those of boxes are in a loop over all that may be
+// there.
 __device__ inline bool is_elected() {
   uint32_t is_this;
   asm volatile("{ .reg .pred p; elect.sync _|p, 0xffffffff; selp.u32 %0, 1, 0, p; }" : "=r"(is_this));
   return is_this != 0;
 }
 
-// The same, in a register: where something declared in shared memory lies is worked out anew for each use
-// otherwise, from which block of a cluster this is.
+// An address in shared memory, in a register: where something declared there lies would be worked out anew
+// for each use, from which block of a cluster this is.
 template <class T>
 __device__ T* kept_pointer(T* shared) {
   asm volatile("" : "+l"(shared));

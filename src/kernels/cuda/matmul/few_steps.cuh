@@ -52,8 +52,8 @@ struct TokenSteps {
   }
   // Whether a step stays until the block ends.
   __device__ bool are_kept() const { return n_steps <= n_stages; }
-  // Unit i of the first ones, of every stride-th step from first_step on, by a warp, when the tokens have been
-  // rounded: a thread takes long for a copy.
+  // When the tokens have been rounded: unit i of the first steps, of every stride-th from first_step on, by a
+  // warp. All of them would take a thread long.
   __device__ void start(int i, int first_step, int stride) const {
     for (int step = first_step; step < min(n_steps, n_stages); step += stride)
       if (is_elected()) bring(step, step, i);

@@ -1,5 +1,5 @@
-// Rounds a few tokens to bytes: a thread a quad, blocks chunks of a token, each of which adds up the squares of
-// all of it where it is normalised.
+// Rounds a few tokens to bytes: threads have a quad each, blocks chunks of a token, of all of which they add
+// up the squares where it is normalised.
 #include "kernels/cuda/matmul/few_tokens.cuh"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace parlance::cuda {
 
 namespace {
 
-// One of them.
+// Where one of them goes.
 struct StoredToken {
   const FewTokens& tokens;
   int token;

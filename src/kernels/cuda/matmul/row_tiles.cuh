@@ -24,14 +24,14 @@ constexpr int kUnitPieces = staged_bytes(kUnitBytes<Type>) / kPieceBytes;
 
 // How lanes share the rows of a tile, and warps a block's tiles.
 struct RowShape {
-  int n_units;             // of a row
-  int n_parts;             // of a row
-  int part_units;          // of a part; the last one may have fewer
-  int log_part_lanes;      // of a row's lanes: as many as the power of two from n_parts on
-  int strips;              // of a tile: rows of one weight; two where gates meet what they let through
+  int n_units;         // of a row
+  int n_parts;         // of a row
+  int part_units;      // of a part; the last one may have fewer
+  int log_part_lanes;  // of a row's lanes: as many as the power of two from n_parts on
+  int strips;          // of a tile: rows of one weight; two where gates meet what they let through
   int log_strip_rows;
-  int units_at_once;       // of a lane, that arrive together
-  int lane_bytes;          // what they take in shared memory
+  int units_at_once;  // of a lane, that arrive together
+  int lane_bytes;     // what they take in shared memory
 
   __host__ __device__ int stage_bytes() const { return 32 * lane_bytes; }
   __host__ __device__ int strip_rows() const { return 1 << log_strip_rows; }

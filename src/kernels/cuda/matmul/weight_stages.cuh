@@ -77,11 +77,7 @@ class BoxStages {
   static constexpr bool kAreBoxes = true;
 
   __device__ BoxStages(const RowWeights& w, uint8_t* memory, Arrivals* arrivals)
-      : w_(w),
-        arrivals_(kept_pointer(arrivals)),
-        to_(memory),
-        memory_(memory),
-        next_(w) {
+      : w_(w), arrivals_(kept_pointer(arrivals)), to_(memory), memory_(memory), next_(w) {
     const int lane = threadIdx.x % 32;
     if (lane < w.stages.n_stages) arrivals[lane].init(1);
     __syncwarp();

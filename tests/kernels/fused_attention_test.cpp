@@ -4,7 +4,9 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <numeric>
 #include <thread>
+#include <vector>
 
 #include "kernels/fused_ops.h"
 #include "kernels/support/kv_pages.h"
@@ -199,13 +201,17 @@ TEST_P(FusedAttention, EqualisedKeysHaveThemToo) {
           {at(0), at(700)});
 }
 
-// The newest key lies at each place of a page, and of what a warp takes at once.
+// The newest key lies at each place of a page, and of what a warp takes at once; and about where a warp of a
+// longer row begins, and the last row that is not cut ends.
 TEST_P(FusedAttention, EveryPlaceOfAPageDoesToo) {
   if (is_software_vulkan()) GTEST_SKIP() << "edges are looked at above";
   using enum KvFormat;
+  std::vector<int32_t> positions(130);
+  std::iota(positions.begin(), positions.end(), 0);
+  positions.insert(positions.end(), {143, 144, 190, 191, 192, 254, 255, 256});
   for (const KvFormat format : {f16, q8_0, q4_0, tbq4_0}) {
-    for (int32_t pos = 0; pos < 130; ++pos) {
-      compare({.k = format, .v = format, .length = 130}, {TokenPlaces().add(1, pos, 1)});
+    for (const int32_t pos : positions) {
+      compare({.k = format, .v = format, .length = 257}, {TokenPlaces().add(1, pos, 1)});
       if (HasFailure() || IsSkipped()) return;
     }
   }

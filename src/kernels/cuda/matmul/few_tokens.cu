@@ -82,7 +82,7 @@ FewTokens round_few(Stream& stream, const Tensor& x, const Tensor& norm, float e
   const auto n_in = static_cast<int>(x.ne[0]), n_tokens = static_cast<int>(x.n_rows());
   const FewTokens tokens{reinterpret_cast<uint8_t*>(scratch_of(stream)), {columns}, n_in, n_tokens};
   const int n_quads = n_in / kQuad, most = n_tokens <= kSpreadTokens ? kFewThreads : kManyThreads;
-  const int n_threads = std::clamp(align_up<int>(n_quads, 32), kLaneQuads, most);
+  const int n_threads = std::clamp(n_quads, kFewThreads, most);  // of whole warps, as units are
   launch(stream, round_tokens,
          {.grid = dim3(static_cast<unsigned>(n_tokens), static_cast<unsigned>(div_up(n_quads, n_threads))),
           .block = dim3(static_cast<unsigned>(n_threads)),

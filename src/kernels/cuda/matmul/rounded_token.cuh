@@ -89,9 +89,9 @@ constexpr int kMostQuadValues = kQuad * kLaneQuads;
 
 // Rounds a token of n values, a multiple of kQuantisedUnitValues, by a block of at least kLaneQuads threads;
 // with a barrier in it where `norm` is there. wait() comes before the token is read, meanwhile() when it is
-// asked for. Token stores what a lane has, as RoundedToken does.
-template <class Token, class Wait, class Meanwhile>
-__device__ void round_token(const Token& token, const float* x, int n, const float* norm, float eps,
+// asked for.
+template <int kOffset, class Wait, class Meanwhile>
+__device__ void round_token(const RoundedToken<kOffset>& token, const float* x, int n, const float* norm, float eps,
                             float (&partial)[kMostRowLanes / 32], const Wait& wait,
                             const Meanwhile& meanwhile) {
   const int thread = threadIdx.x, n_threads = static_cast<int>(blockDim.x);

@@ -91,8 +91,8 @@ constexpr int kMostQuadValues = kQuad * kLaneQuads;
 // with a barrier in it where `norm` is there. wait() comes before the token is read, meanwhile() when it is
 // asked for.
 template <int kOffset, class Wait, class Meanwhile>
-__device__ void round_token(const RoundedToken<kOffset>& token, const float* x, int n, const float* norm, float eps,
-                            float (&partial)[kMostRowLanes / 32], const Wait& wait,
+__device__ void round_token(const RoundedToken<kOffset>& token, const float* x, int n, const float* norm,
+                            float eps, float (&partial)[kMostRowLanes / 32], const Wait& wait,
                             const Meanwhile& meanwhile) {
   const int thread = threadIdx.x, n_threads = static_cast<int>(blockDim.x);
   if (n <= kMostQuadValues) {

@@ -54,28 +54,55 @@ __host__ __device__ constexpr int copied_pairs(KvFormat format) {
   return has_nibbles ? 256 : 0;
 }
 
-// Where tables are in shared memory, as addresses in it. Copies for keys lie beside those for values, so that
-// a byte and a lane make an address in one instruction; kIsShared: they are the same, or only one side has
-// any, and take half of the room and two instructions.
-template <bool kIsShared>
+// How pairs of codes are looked up.
+enum class PairKeys {
+  by_field,  // tables of a side, or of both where they are the same: two instructions for a pair
+  by_side,   // copies for keys lie beside those for values, so that a byte and a lane make an address in one
+  by_place,  // tbq3_0 alone: six bits are either end of a byte, and copies for both ends lie side by side
+};
+
+// Where tables are in shared memory, as addresses in it.
+template <PairKeys kKeys>
 struct PairTables {
-  static constexpr int kEntryBytes = kIsShared ? kCopyBytes : 2 * kCopyBytes;
+  static constexpr int kEntryBytes = kKeys == PairKeys::by_field ? kCopyBytes : 2 * kCopyBytes;
   uint32_t copies, trellis, signs, end;
+
+  __host__ __device__ static constexpr int copies_bytes(KvFormat k, KvFormat v) {
+    const int n_k = copied_pairs(k), n_v = copied_pairs(v);
+    return (kKeys == PairKeys::by_place ? 256 : n_k > n_v ? n_k : n_v) * kEntryBytes;
+  }
 
   // Of both formats, from `at` on, a multiple of 16.
   __host__ __device__ PairTables(uint32_t at, KvFormat k, KvFormat v) : copies(at) {
-    const int n_k = copied_pairs(k), n_v = copied_pairs(v);
-    trellis = copies + static_cast<uint32_t>((n_k > n_v ? n_k : n_v) * kEntryBytes);
+    trellis = copies + static_cast<uint32_t>(copies_bytes(k, v));
     const bool has_trellis = k == KvFormat::tbq3_tcq || v == KvFormat::tbq3_tcq;
     signs = trellis + (has_trellis ? kTrellisPairs * 4 : 0);
     const bool has_signs = k == KvFormat::q4_polar_residual || v == KvFormat::q4_polar_residual;
     end = signs + (has_signs ? kSignPairs * 4 : 0);
   }
 
-  // By the whole block, which has to wait for itself then.
+  // By the whole block of so many threads, which has to wait for itself then.
+  template <int kThreads>
   __device__ void fill(KvFormat k, KvFormat v) const {
-    fill_copies(copied_pairs(k) > 0 || !kIsShared ? k : v, copies);
-    if constexpr (!kIsShared) fill_copies(v, copies + kCopyBytes);
+    if constexpr (kKeys == PairKeys::by_place) {
+      for_each_pair<3, kThreads>(kLevels3.of, [&](int key, uint32_t pair) {
+#pragma unroll
+        for (int others = 0; others < 4; ++others) {  // that a byte's other two bits may be
+          store_copies(others << 6 | key, 0, pair);
+          store_copies(key << 2 | others, kCopyBytes, pair);
+        }
+      });
+    } else if constexpr (kKeys == PairKeys::by_side) {
+      with_pairs<kThreads>(k, [&](int key, uint32_t pair) {
+        store_copies(key, 0, pair);
+        if (v == k) store_copies(key, kCopyBytes, pair);
+      });
+      if (v != k)
+        with_pairs<kThreads>(v, [&](int key, uint32_t pair) { store_copies(key, kCopyBytes, pair); });
+    } else {
+      with_pairs<kThreads>(copied_pairs(k) > 0 ? k : v,
+                           [&](int key, uint32_t pair) { store_copies(key, 0, pair); });
+    }
     if (signs > trellis) {
 #pragma unroll 8
       for (int i = threadIdx.x; i < kTrellisPairs; i += blockDim.x)
@@ -87,22 +114,34 @@ struct PairTables {
     }
   }
 
-  // This lane's copy of an entry, for keys or values.
-  __device__ static uint32_t own_copy(bool is_value) {
-    return 4 * (threadIdx.x % 32) + (is_value && !kIsShared ? kCopyBytes : 0);
+  // This lane's copy of an entry, for keys, and how far those for values are behind.
+  __device__ static uint32_t own_copy() {
+    return 4 * (threadIdx.x % 32);
+  }
+  __device__ static constexpr uint32_t copies_apart() {
+    return kKeys == PairKeys::by_side ? kCopyBytes : 0;
   }
   // The pair that a byte of words is the key of.
   template <int kWords>
   __device__ uint32_t of_byte(const uint32_t (&words)[kWords], int i, uint32_t own_copy) const {
-    if constexpr (!kIsShared)
+    if constexpr (kKeys != PairKeys::by_field)
       return shared_word(copies + __byte_perm(words[i / 4], own_copy, 0x5504 | i % 4 << 4));
     const uint32_t moved = i % 4 == 0 ? words[i / 4] << 7 : words[i / 4] >> (8 * (i % 4) - 7);
     return shared_word(copies + masked_or(moved, 0x7f80, own_copy));
   }
-  // The pair that six bits of a row of words, from a bit on, are the key of.
+  // The pair that six bits of a row of words, from a multiple of six on, are the key of.
   template <int kWords>
   __device__ uint32_t of_six_bits(const uint32_t (&words)[kWords], int bit, uint32_t own_copy) const {
-    constexpr int kTo = kIsShared ? 7 : 8;
+    if constexpr (kKeys == PairKeys::by_place) {
+      // Of four times six bits, the first and the last are an end of a byte, and the others are four bits on.
+      const bool is_moved = bit % 24 == 6 || bit % 24 == 12, is_high = bit % 24 == 6 || bit % 24 == 18;
+      const int byte = (bit - (is_moved ? 4 : 0)) / 8, word = byte / 4;
+      const uint32_t next = word + 1 < kWords ? words[word + 1 < kWords ? word + 1 : word] : 0;
+      const uint32_t of = is_moved ? __funnelshift_r(words[word], next, 4) : words[word];
+      const uint32_t copy = is_high ? own_copy + kCopyBytes : own_copy;
+      return shared_word(copies + __byte_perm(of, copy, 0x5504 | byte % 4 << 4));
+    }
+    constexpr int kTo = kKeys == PairKeys::by_field ? 7 : 8;
     return shared_word(copies + masked_or(bits_moved<6, kTo>(words, bit), 63 << kTo, own_copy));
   }
 
@@ -113,24 +152,31 @@ struct PairTables {
   __device__ static uint32_t pair_of_floats(float first, float second) {
     return bits_of(__floats2half2_rn(first, second));
   }
-  __device__ static void fill_copies(KvFormat format, uint32_t at) {
-    if (format == KvFormat::tbq3_0) return fill_copies<3>(kLevels3.of, at);
-    if (format == KvFormat::tbq4_0) return fill_copies<4>(kLevels4.of, at);
-    if (copied_pairs(format) > 0) return fill_copies<4>(kPolarLevels.of, at);
+  // The lane's four copies of an entry, for all lanes by eight of them.
+  __device__ void store_copies(int entry, int side, uint32_t pair) const {
+    asm volatile("st.shared.v4.u32 [%0], {%1, %1, %1, %1};" ::"r"(copies + entry * kEntryBytes + side +
+                                                                  threadIdx.x % 8 * 16),
+                 "r"(pair)
+                 : "memory");
   }
-  // A lane stores four copies at a time.
-  template <int n_bits>
-  __device__ static void fill_copies(const float* levels, uint32_t at) {
-    constexpr int n_levels = 1 << n_bits, n_entries = n_levels * n_levels;
-    const int lane = threadIdx.x % 32;
-    const float level = levels[lane % n_levels];
-    for (int i = threadIdx.x / 32 * 4; i < n_entries; i += blockDim.x / 32 * 4) {
-      const int entry = i + lane / 8;
-      const float first = __shfl_sync(0xffffffff, level, entry % n_levels);
-      const float second = __shfl_sync(0xffffffff, level, entry / n_levels);
-      asm volatile("st.shared.v4.u32 [%0], {%1, %1, %1, %1};" ::"r"(at + entry * kEntryBytes + lane % 8 * 16),
-                   "r"(pair_of_floats(first, second))
-                   : "memory");
+  template <int kThreads, class Visit>
+  __device__ static void with_pairs(KvFormat format, const Visit& visit) {
+    if (format == KvFormat::tbq3_0) return for_each_pair<3, kThreads>(kLevels3.of, visit);
+    if (format == KvFormat::tbq4_0) return for_each_pair<4, kThreads>(kLevels4.of, visit);
+    if (copied_pairs(format) > 0) return for_each_pair<4, kThreads>(kPolarLevels.of, visit);
+  }
+  // Calls visit(key, levels as a pair) for two codes of n_bits each, by eight lanes for a key.
+  template <int n_bits, int kThreads, class Visit>
+  __device__ static void for_each_pair(const float* levels, const Visit& visit) {
+    constexpr int n_levels = 1 << n_bits, kAtOnce = kThreads / 8;
+    static_assert(kAtOnce % n_levels == 0, "the first of a lane's pairs is the same");
+    const float level = levels[threadIdx.x % n_levels];
+    const int own = threadIdx.x / 8;
+    const float first = __shfl_sync(0xffffffff, level, own % n_levels);
+#pragma unroll
+    for (int key = 0; key < n_levels * n_levels; key += kAtOnce) {
+      const float second = __shfl_sync(0xffffffff, level, (own + key) / n_levels);
+      visit(own + key, pair_of_floats(first, second));
     }
   }
 };
@@ -142,39 +188,46 @@ template <KvFormat format>
 constexpr bool kHasWholeWords =
     format != KvFormat::q4_polar&& format != KvFormat::q4_polar_residual&& format != KvFormat::qjl1_256;
 
-// The word that holds a byte of a row, and how many bits of it lie before. That these are known where a row
-// is, if not which one, saves work.
-template <KvFormat format>
-struct WordOf {
-  uint32_t at, shift;
-  __device__ WordOf(uint32_t row, uint32_t byte)
-      : at(kHasWholeWords<format> ? row + (byte & ~3u) : (row + byte) & ~3u),
-        shift((kHasWholeWords<format> ? byte : row + byte) % 4 * 8) {}
+// Where what a lane has of a row lies, in bytes from the row's start. That this is known before a row is,
+// saves work.
+struct RowPart {
+  uint32_t at;         // its codes: the word that they begin in, where rows begin with words
+  uint32_t step;       // its step
+  uint32_t how = 0;    // bits of that word before them; of a block, which bytes its step takes, twice
+  uint32_t signs = 0;  // of a table, its first one
+
+  template <KvFormat format>
+  __device__ static RowPart of_words(uint32_t at, uint32_t step) {
+    if constexpr (kHasWholeWords<format>) return {at & ~3u, step, at % 4 * 8};
+    return {at, step};
+  }
+  // A block at an even address: a step, then codes.
+  __device__ static RowPart of_block(uint32_t at) { return {at & ~3u, at, at % 4 == 0 ? 0x1010u : 0x3232u}; }
 };
 
-// 4 * kWords bytes of a row, from any on. Up to four bytes behind them are read, too.
+// 4 * kWords bytes of a row. Up to four bytes behind them are read, too.
 template <KvFormat format, int kWords>
-__device__ inline void load_words(uint32_t (&words)[kWords], uint32_t row, uint32_t byte) {
-  const WordOf<format> first(row, byte);
+__device__ inline void load_words(uint32_t (&words)[kWords], uint32_t row, const RowPart& part) {
+  const uint32_t at = row + part.at, shift = kHasWholeWords<format> ? part.how : at % 4 * 8;
+  const uint32_t first = kHasWholeWords<format> ? at : at & ~3u;
   uint32_t raw[kWords + 1];
 #pragma unroll
-  for (int i = 0; i <= kWords; ++i) raw[i] = shared_word(first.at + 4 * i);
+  for (int i = 0; i <= kWords; ++i) raw[i] = shared_word(first + 4 * i);
 #pragma unroll
-  for (int i = 0; i < kWords; ++i) words[i] = __funnelshift_r(raw[i], raw[i + 1], first.shift);
+  for (int i = 0; i < kWords; ++i) words[i] = __funnelshift_r(raw[i], raw[i + 1], shift);
 }
 
-// A block at an even address: a step, then 4 * kWords bytes.
-template <KvFormat format, int kWords>
-__device__ inline void load_block(uint32_t (&words)[kWords], uint32_t& step, uint32_t row, uint32_t byte) {
-  const WordOf<format> first(row, byte);
+// A block: a step, then 4 * kWords bytes.
+template <int kWords>
+__device__ inline void load_block(uint32_t (&words)[kWords], uint32_t& step, uint32_t row,
+                                  const RowPart& part) {
   uint32_t raw[kWords + 1];
 #pragma unroll
-  for (int i = 0; i <= kWords; ++i) raw[i] = shared_word(first.at + 4 * i);
-  const bool is_late = first.shift != 0;
-  const uint32_t of_step = is_late ? 0x3232 : 0x1010, of_words = is_late ? 0x7654 : 0x5432;
-  step = __byte_perm(raw[0], 0, of_step);
+  for (int i = 0; i <= kWords; ++i) raw[i] = shared_word(row + part.at + 4 * i);
+  constexpr uint32_t kBehindStep = 0x5432 - 0x1010;  // bytes that follow those of the step
+  step = __byte_perm(raw[0], 0, part.how);
 #pragma unroll
-  for (int i = 0; i < kWords; ++i) words[i] = __byte_perm(raw[i], raw[i + 1], of_words);
+  for (int i = 0; i < kWords; ++i) words[i] = __byte_perm(raw[i], raw[i + 1], part.how + kBehindStep);
 }
 
 __device__ inline uint32_t twice(uint32_t half) {
@@ -220,8 +273,7 @@ __device__ inline void exchange_bytes(uint32_t (&x)[kWords], uint32_t (&y)[kWord
 // of a place in a row are the stored elements place(unit, t, half). That is place(unit, 0, 0) + place(0, t,
 // half), of which nothing is carried from one sixteen of elements to the next. kExchanges: exchange_halves()
 // of the same part of two rows leaves pairs of both rows' first elements in x, of their second ones in y.
-// Formats whose queries a kernel prepares (packed_preparation.cuh) have slot(): of 32 elements that are a
-// unit, 2 * t + half of the one with that number.
+// Of 32 elements that are a unit, slot() is 2 * t + half of the one with that number.
 template <KvFormat format, int kPairs>
 struct Codes;
 
@@ -236,13 +288,17 @@ struct Codes<KvFormat::tbq4_0, kPairs> {
     return pair / 16 * 32 + pair % 16 + 16 * half;
   }
   __host__ __device__ static constexpr int slot(int element) { return element % 16 * 2 + element / 16; }
-  __device__ void load(uint32_t row, int unit) {
+  __device__ static RowPart part(int unit) {
     const uint32_t block = unit * kPairs / 16 * kBlockBytes;
+    if constexpr (kPairs == 16) return RowPart::of_block(block);
+    return RowPart::of_words<KvFormat::tbq4_0>(block + 2 + unit * kPairs % 16, block);
+  }
+  __device__ void load(uint32_t row, const RowPart& part) {
     if constexpr (kPairs == 16) {
-      load_block<KvFormat::tbq4_0>(words, step, row, block);
+      load_block(words, step, row, part);
     } else {
-      step = twice(shared_half(row + block));
-      load_words<KvFormat::tbq4_0>(words, row, block + 2 + unit * kPairs % 16);
+      step = twice(shared_half(row + part.step));
+      load_words<KvFormat::tbq4_0>(words, row, part);
     }
   }
   __device__ static void exchange_halves(Codes& x, Codes& y) { exchange_codes<4>(x.words, y.words); }
@@ -267,13 +323,17 @@ struct Codes<KvFormat::q4_0, kPairs> {
     const int byte = element % 16, t = byte / 4 * 4 + byte % 2 * 2 + element / 16;
     return 2 * t + byte % 4 / 2;
   }
-  __device__ void load(uint32_t row, int unit) {
+  __device__ static RowPart part(int unit) {
     const uint32_t block = unit * kPairs / 16 * kBlockBytes;
+    if constexpr (kPairs == 16) return RowPart::of_block(block);
+    return RowPart::of_words<KvFormat::q4_0>(block + 2 + unit * kPairs % 16, block);
+  }
+  __device__ void load(uint32_t row, const RowPart& part) {
     if constexpr (kPairs == 16) {
-      load_block<KvFormat::q4_0>(words, step, row, block);
+      load_block(words, step, row, part);
     } else {
-      step = twice(shared_half(row + block));
-      load_words<KvFormat::q4_0>(words, row, block + 2 + unit * kPairs % 16);
+      step = twice(shared_half(row + part.step));
+      load_words<KvFormat::q4_0>(words, row, part);
     }
   }
   __device__ static void exchange_halves(Codes& x, Codes& y) {
@@ -301,13 +361,17 @@ struct Codes<KvFormat::q8_0, kPairs> {
     return 2 * (unit * kPairs + t) + half;
   }
   __host__ __device__ static constexpr int slot(int element) { return element; }
-  __device__ void load(uint32_t row, int unit) {
+  __device__ static RowPart part(int unit) {
     const uint32_t block = unit * kPairs / 16 * kBlockBytes;
+    if constexpr (kPairs == 16) return RowPart::of_block(block);
+    return RowPart::of_words<KvFormat::q8_0>(block + 2 + unit * kPairs % 16 * 2, block);
+  }
+  __device__ void load(uint32_t row, const RowPart& part) {
     if constexpr (kPairs == 16) {
-      load_block<KvFormat::q8_0>(words, step, row, block);
+      load_block(words, step, row, part);
     } else {
-      step = twice(shared_half(row + block));
-      load_words<KvFormat::q8_0>(words, row, block + 2 + unit * kPairs % 16 * 2);
+      step = twice(shared_half(row + part.step));
+      load_words<KvFormat::q8_0>(words, row, part);
     }
 #pragma unroll
     for (uint32_t& word : words) word ^= 0x80808080;
@@ -333,13 +397,17 @@ struct Codes<KvFormat::tbq3_0, kPairs> {
     return 2 * (unit * kPairs + t) + half;
   }
   __host__ __device__ static constexpr int slot(int element) { return element; }
-  __device__ void load(uint32_t row, int unit) {
+  __device__ static RowPart part(int unit) {
     const uint32_t block = unit * kPairs / 16 * kBlockBytes;
+    if constexpr (kPairs == 16) return RowPart::of_block(block);
+    return RowPart::of_words<KvFormat::tbq3_0>(block + 2 + unit * kPairs % 16 * 6 / 8, block);
+  }
+  __device__ void load(uint32_t row, const RowPart& part) {
     if constexpr (kPairs == 16) {
-      load_block<KvFormat::tbq3_0>(words, step, row, block);
+      load_block(words, step, row, part);
     } else {
-      step = twice(shared_half(row + block));
-      load_words<KvFormat::tbq3_0>(words, row, block + 2 + unit * kPairs % 16 * 6 / 8);
+      step = twice(shared_half(row + part.step));
+      load_words<KvFormat::tbq3_0>(words, row, part);
     }
   }
   __device__ static void exchange_halves(Codes& x, Codes& y) { exchange_codes<3>(x.words, y.words); }
@@ -356,10 +424,16 @@ struct Codes<KvFormat::tbq3_tcq, kPairs> {
   static constexpr int kWords = (6 * kPairs + 6 + 31) / 32;
   uint32_t words[kWords], step;
 
-  __device__ static int place(int unit, int t, int half) { return 2 * (unit * kPairs + t) + half; }
-  __device__ void load(uint32_t row, int unit) {
-    step = twice(shared_half(row));
-    load_words<KvFormat::tbq3_tcq>(words, row, 2 + unit * kPairs * 6 / 8);
+  __host__ __device__ static constexpr int place(int unit, int t, int half) {
+    return 2 * (unit * kPairs + t) + half;
+  }
+  __host__ __device__ static constexpr int slot(int element) { return element; }
+  __device__ static RowPart part(int unit) {
+    return RowPart::of_words<KvFormat::tbq3_tcq>(2 + unit * kPairs * 6 / 8, 0);
+  }
+  __device__ void load(uint32_t row, const RowPart& part) {
+    step = twice(shared_half(row + part.step));
+    load_words<KvFormat::tbq3_tcq>(words, row, part);
   }
   // Two states that follow each other have 12 bits.
   template <class Tables>
@@ -374,10 +448,16 @@ struct Codes<KvFormat::q4_polar, kPairs> {
   static constexpr int kBlockElements = 128, kBlockBytes = sizeof(BlockQ4Polar);
   uint32_t words[kPairs / 4], step;
 
-  __device__ static int place(int unit, int t, int half) { return 2 * (unit * kPairs + t) + half; }
-  __device__ void load(uint32_t row, int unit) {
-    step = twice(shared_half(row));
-    load_words<KvFormat::q4_polar>(words, row, 2 + unit * kPairs);
+  __host__ __device__ static constexpr int place(int unit, int t, int half) {
+    return 2 * (unit * kPairs + t) + half;
+  }
+  __host__ __device__ static constexpr int slot(int element) { return element; }
+  __device__ static RowPart part(int unit) {
+    return RowPart::of_words<KvFormat::q4_polar>(2 + unit * kPairs, 0);
+  }
+  __device__ void load(uint32_t row, const RowPart& part) {
+    step = twice(shared_half(row + part.step));
+    load_words<KvFormat::q4_polar>(words, row, part);
   }
   __device__ static void exchange_halves(Codes& x, Codes& y) { exchange_codes<4>(x.words, y.words); }
   template <class Tables>
@@ -393,10 +473,15 @@ struct Codes<KvFormat::q4_polar_residual, kPairs> : Codes<KvFormat::q4_polar, kP
   uint32_t flip;                             // of signs
   uint32_t own_signs;                        // of the unit, from the first pair on
 
-  __device__ void load(uint32_t row, int unit) {
-    Base::load(row, unit);
-    flip = shared_half(row + 66) & 1 ? 0 : 0x80008000;
-    own_signs = 4 * unit * kPairs;
+  __device__ static RowPart part(int unit) {
+    RowPart part = Base::part(unit);
+    part.signs = 4 * unit * kPairs;
+    return part;
+  }
+  __device__ void load(uint32_t row, const RowPart& part) {
+    Base::load(row, part);
+    flip = shared_half(row + part.step + 66) & 1 ? 0 : 0x80008000;
+    own_signs = part.signs;
   }
   template <class Tables>
   __device__ uint32_t pair(int t, const Tables& tables, uint32_t own_copy) const {
@@ -411,10 +496,14 @@ struct Codes<KvFormat::f16, kPairs> {
   static constexpr int kBlockElements = 1, kBlockBytes = 2;
   uint32_t words[kPairs], step;
 
-  __device__ static int place(int unit, int t, int half) { return 2 * (unit * kPairs + t) + half; }
-  __device__ void load(uint32_t row, int unit) {
+  __host__ __device__ static constexpr int place(int unit, int t, int half) {
+    return 2 * (unit * kPairs + t) + half;
+  }
+  __host__ __device__ static constexpr int slot(int element) { return element; }
+  __device__ static RowPart part(int unit) { return {static_cast<uint32_t>(4 * unit * kPairs), 0}; }
+  __device__ void load(uint32_t row, const RowPart& part) {
 #pragma unroll
-    for (int i = 0; i < kPairs; ++i) words[i] = shared_word(row + 4 * (unit * kPairs + i));
+    for (int i = 0; i < kPairs; ++i) words[i] = shared_word(row + part.at + 4 * i);
   }
   __device__ static void exchange_halves(Codes& x, Codes& y) {
     exchange_bytes<0x5410, 0x7632>(x.words, y.words);
@@ -432,8 +521,13 @@ struct Codes<KvFormat::qjl1_256, kPairs> {
   static constexpr int kBlockElements = 256, kBlockBytes = sizeof(BlockQjl1_256);
   uint32_t words[2];
 
-  __device__ void load(uint32_t row, int unit) { load_words<KvFormat::qjl1_256>(words, row, 8 * unit); }
-  __device__ static float norm(uint32_t row) { return __uint_as_float(shared_half(row + 32) << 16); }
+  __device__ static RowPart part(int unit) { return RowPart::of_words<KvFormat::qjl1_256>(8 * unit, 32); }
+  __device__ void load(uint32_t row, const RowPart& part) {
+    load_words<KvFormat::qjl1_256>(words, row, part);
+  }
+  __device__ static float norm(uint32_t row, const RowPart& part) {
+    return __uint_as_float(shared_half(row + part.step) << 16);
+  }
 };
 
 // Bytes of a row that stands for a head vector of so many.

@@ -26,7 +26,7 @@ __device__ void decode_packed_tile(const Params& p, const PackedLayout& layout,
   // Of a row alone, the keys before it are those of earlier steps.
   const bool starts_early = Worker::kPrepares || (p.n_tokens == 1 && !p.main_pages);
   auto* const bytes = reinterpret_cast<std::byte*>(&shared);
-  const typename Worker::Tables tables(shared_address(bytes + layout.tables), p.k_format, p.v_format);
+  const auto tables = Worker::tables_at(p, shared_address(bytes + layout.tables));
   const int stage_bytes = PackedLayout::stage_bytes(p.k_row_bytes, p.v_row_bytes);
   const int warp = __shfl_sync(0xffffffff, threadIdx.x / 32, 0);  // the compiler knows it to be uniform
   PackedRing ring(bytes + layout.ring + warp * layout.n_stages * stage_bytes, shared.barriers[warp],
@@ -37,7 +37,7 @@ __device__ void decode_packed_tile(const Params& p, const PackedLayout& layout,
     // A recorded step is replayed at any position up to its bound: later blocks may have nothing to do.
     const SegmentRange range(p, run, place.split);
     const bool has_work = run.is_served && range.first < range.last;
-    if (has_work && !is_filled) tables.fill(p.k_format, p.v_format), is_filled = true;
+    if (has_work && !is_filled) Worker::fill(p, tables), is_filled = true;
     if (run.first == first && !(starts_early && has_work)) wait_for_previous();
     if (has_work) {
       const BlockRows rows{run.first, run.last - run.first, head_kv * p.group + in_group, n_heads};
@@ -45,7 +45,7 @@ __device__ void decode_packed_tile(const Params& p, const PackedLayout& layout,
 #pragma unroll
       for (int round = 0; round < Worker::kRounds; ++round)
         so_far[round].start(p, rows, round * Worker::kRoundRows, is_split(p, run));
-      Worker worker(p, shared, layout, parts, tables, ring, head_kv, run, range);
+      Worker worker(p, shared, layout, parts, tables, ring, head_kv, run, range, warp);
       if (starts_early) {
         // Whoever prepares the newest key and value puts them where copies brought something else.
         worker.start_before(Worker::kPrepares ? kAllKeys : p.pos[run.first], head_kv);
@@ -168,17 +168,32 @@ PackedLayout layout_of(const KvView& kv, size_t room) {
   return with(kLeastParts, 1);
 }
 
+// Whether tables that save an instruction for each pair are worth filling. A block that prepares heads comes
+// behind a product that leaves it no room to do so before: it needs more keys.
+bool has_large_tables(const AttentionArgs& args, bool prepares) {
+  constexpr int64_t kManyKeys = 24 << 10;
+  return !prepares || args.batch.n_kv_bound > kManyKeys;
+}
+
 // Calls visit(formats) for what serves these: heads of 128 have kernels for the pairs that are likely to be
-// met. Drafts are not so many that a table of their own for keys and values paid.
+// met.
 template <int kHeadDim, int kRows, class Visit>
-auto with_formats(const KvView& kv, const Visit& visit) {
+auto with_formats(const AttentionArgs& args, bool prepares, const Visit& visit) {
+  const KvView& kv = args.kv;
   using enum KvFormat;
+  using enum PairKeys;
   if constexpr (kHeadDim == 128 && (kRows == 4 || kRows == kDraftRows)) {
     const auto is = [&](KvFormat k, KvFormat v) { return kv.k.format == k && kv.v.format == v; };
     if (is(q8_0, q8_0)) return visit(CodesOf<q8_0, q8_0>());
     if (is(q8_0, tbq4_0)) return visit(CodesOf<q8_0, tbq4_0>());
     if (is(q4_0, q4_0)) return visit(CodesOf<q4_0, q4_0>());
-    if (is(tbq4_0, tbq4_0)) return visit(CodesOf<tbq4_0, tbq4_0, kRows == kDraftRows>());
+    if constexpr (kRows == 4) {
+      if (has_large_tables(args, prepares)) {
+        if (is(tbq4_0, tbq4_0)) return visit(CodesOf<tbq4_0, tbq4_0, by_side>());
+        if (is(tbq3_0, tbq3_0)) return visit(CodesOf<tbq3_0, tbq3_0, by_place>());
+      }
+    }
+    if (is(tbq4_0, tbq4_0)) return visit(CodesOf<tbq4_0, tbq4_0>());
     if (is(tbq3_0, tbq3_0)) return visit(CodesOf<tbq3_0, tbq3_0>());
     if (is(q4_polar, q4_polar)) return visit(CodesOf<q4_polar, q4_polar>());
     if (is(tbq3_tcq, tbq3_tcq)) return visit(CodesOf<tbq3_tcq, tbq3_tcq>());
@@ -189,17 +204,19 @@ auto with_formats(const KvView& kv, const Visit& visit) {
 }
 
 template <int kHeadDim>
-PackedLayout layout_of(const KvView& kv, int n_rows, size_t room) {
+PackedLayout layout_of(const AttentionArgs& args, int n_rows, size_t room) {
   return with_packed_rows(n_rows, [&](auto rows) {
     constexpr int kRows = decltype(rows)::value;
-    return with_formats<kHeadDim, kRows>(
-        kv, [&](auto formats) { return layout_of<kHeadDim, kRows, decltype(formats)>(kv, room); });
+    return with_formats<kHeadDim, kRows>(args, false, [&](auto formats) {
+      return layout_of<kHeadDim, kRows, decltype(formats)>(args.kv, room);
+    });
   });
 }
 
 template <int kHeadDim>
-void launch_packed(Stream& stream, const Params& main, const KvView& kv, const Params* exact,
+void launch_packed(Stream& stream, const Params& main, const AttentionArgs& args, const Params* exact,
                    const KvView* exact_kv) {
+  const KvView& kv = args.kv;
   const int n_blocks = std::max(blocks_of_tiles(main), exact ? blocks_of_tiles(*exact) : 0);
   const dim3 grid(static_cast<unsigned>(n_blocks), static_cast<unsigned>(kv.n_head_kv * main.tiling.parts),
                   exact ? 2 : 1);
@@ -207,7 +224,7 @@ void launch_packed(Stream& stream, const Params& main, const KvView& kv, const P
   with_packed_rows(main.tiling.heads * main.tiling.tokens, [&](auto rows) {
     constexpr int kRows = decltype(rows)::value;
     using Halves = CodesOf<KvFormat::f16, KvFormat::f16>;
-    with_formats<kHeadDim, kRows>(kv, [&](auto formats) {
+    with_formats<kHeadDim, kRows>(args, main.preparation.k != nullptr, [&](auto formats) {
       using Formats = decltype(formats);
       const PackedLayout layout = layout_of<kHeadDim, kRows, Formats>(kv, room);
       const PackedLayout exact_layout = exact ? layout_of<kHeadDim, kRows, Halves>(*exact_kv, room) : layout;
@@ -236,7 +253,7 @@ bool decode_packed_serves(const AttentionArgs& args, int n_rows, size_t room) {
   const KvView& kv = args.kv;
   if (!has_codes(kv)) return false;
   const PackedLayout layout =
-      kv.head_dim_v == 64 ? layout_of<64>(kv, n_rows, room) : layout_of<128>(kv, n_rows, room);
+      kv.head_dim_v == 64 ? layout_of<64>(args, n_rows, room) : layout_of<128>(args, n_rows, room);
   return static_cast<size_t>(layout.end) <= room;
 }
 
@@ -244,7 +261,7 @@ bool decode_packed_prepares(const AttentionArgs& args, int n_rows, size_t room) 
   const KvView& kv = args.kv;
   return kv.head_dim_v == kPreparedDim && with_packed_rows(n_rows, [&](auto rows) {
            constexpr int kRows = decltype(rows)::value;
-           return with_formats<kPreparedDim, kRows>(kv, [&](auto formats) {
+           return with_formats<kPreparedDim, kRows>(args, true, [&](auto formats) {
              using Formats = decltype(formats);
              return has_preparation<kPreparedDim, kRows, Formats>() &&
                     static_cast<size_t>(layout_of<kPreparedDim, kRows, Formats>(kv, room).end) <= room;
@@ -254,13 +271,13 @@ bool decode_packed_prepares(const AttentionArgs& args, int n_rows, size_t room) 
 
 void run_decode_packed(Stream& stream, const Params& params, const AttentionArgs& args) {
   const auto launch = args.kv.head_dim_v == 64 ? launch_packed<64> : launch_packed<128>;
-  launch(stream, params, args.kv, nullptr, nullptr);
+  launch(stream, params, args, nullptr, nullptr);
 }
 
 void run_decode_joined(Stream& stream, const Params& main, const Params& exact, const AttentionArgs& args,
                        const KvView& exact_kv) {
   const auto launch = args.kv.head_dim_v == 64 ? launch_packed<64> : launch_packed<128>;
-  launch(stream, main, args.kv, &exact, &exact_kv);
+  launch(stream, main, args, &exact, &exact_kv);
 }
 
 }  // namespace parlance::cuda::attention

@@ -2,6 +2,7 @@
 // in pages, and what lies where in shared memory.
 #pragma once
 
+#include "kernels/cuda/attention/codes.cuh"
 #include "kernels/cuda/attention/walk.cuh"
 #include "kernels/cuda/matmul/copy.cuh"
 
@@ -75,14 +76,16 @@ struct KeyOrder {
 // of them, and is counted in pieces of sixteen bytes. 32 of them are looked up at a time, by a lane each.
 class RunCursor {
  public:
+  // `warp`: of the block.
   __device__ RunCursor(const Params& p, const PackedLayout& layout, int seq, int head_kv, const TokenRun& run,
-                       const SegmentRange& range)
+                       const SegmentRange& range, int warp)
       : p_(p),
         layout_(layout),
+        own_first_(warp * kPackedKeys),
         first_k_(head_kv * layout.page_runs * p.k_row_bytes),
         first_v_(static_cast<uint32_t>(p.v_start / kPieceBytes) + head_kv * layout.page_runs * p.v_row_bytes),
         first_page_(static_cast<int>(seq * p.max_pages)),
-        first_key_(range.first * run.segment_keys + own_first()),
+        first_key_(range.first * run.segment_keys + own_first_),
         segment_keys_(run.segment_keys),
         segment_runs_(n_runs(run.segment_keys)) {
     const Walk walk(p, seq, head_kv);
@@ -90,7 +93,7 @@ class RunCursor {
     const int last_start = (range.last - 1) * run.segment_keys;
     const int n_last = n_runs(min(run.n_keys - last_start, run.segment_keys));
     n_all_ = (range.last - 1 - range.first) * segment_runs_ + n_last;
-    end_ = n_last == 0 ? 0 : last_start + own_first() + (n_last - 1) * kStride + kPackedKeys;
+    end_ = n_last == 0 ? 0 : last_start + own_first_ + (n_last - 1) * kStride + kPackedKeys;
     look_up();
   }
 
@@ -114,17 +117,17 @@ class RunCursor {
  private:
   static constexpr int kStride = kPackedWarps * kPackedKeys;
 
-  __device__ static int own_first() { return static_cast<int>(threadIdx.x) / 32 * kPackedKeys; }
   // That this warp has of a segment's first keys.
-  __device__ static int n_runs(int n_keys) {
-    return static_cast<unsigned>(max(n_keys - own_first() + kStride - 1, 0)) / kStride;
+  __device__ int n_runs(int n_keys) const {
+    return static_cast<unsigned>(max(n_keys - own_first_ + kStride - 1, 0)) / kStride;
   }
   __device__ void look_up() {
     const int index = n_taken_ + static_cast<int>(threadIdx.x) % 32;
     if (index >= n_all_) return;
     int key = first_key_ + index * kStride;
     if (index >= segment_runs_) {
-      // With the half, further from a whole number than a quotient of less than 2^21 / segment_runs_ is wrong.
+      // With the half, further from a whole number than a quotient of less than 2^21 / segment_runs_ is
+      // wrong.
       const float n_segments =
           __fdividef(static_cast<float>(index) + 0.5f, static_cast<float>(segment_runs_));
       key += static_cast<int>(n_segments) * (segment_keys_ - segment_runs_ * kStride);
@@ -139,6 +142,7 @@ class RunCursor {
 
   const Params& p_;
   const PackedLayout& layout_;
+  const int own_first_;               // of a segment's keys
   const uint32_t first_k_, first_v_;  // pieces of a page before those of the head
   const int first_page_;              // in the page table
   const int first_key_, segment_keys_;
@@ -149,14 +153,15 @@ class RunCursor {
   uint32_t k_piece_ = 0, v_piece_ = 0;  // of this lane's run
 };
 
-// Which formats a kernel serves: any, or one pair, whose code is all in one place. kSharesTable: see
-// PairTables.
+// Which formats a kernel serves: any, or one pair, whose code is all in one place.
 struct AnyCodes {
-  static constexpr bool kIsAny = true, kSharesTable = false;
+  static constexpr bool kIsAny = true;
+  static constexpr PairKeys kKeys = PairKeys::by_side;
 };
-template <KvFormat k_format, KvFormat v_format, bool kShares = true>
+template <KvFormat k_format, KvFormat v_format, PairKeys keys = PairKeys::by_field>
 struct CodesOf {
-  static constexpr bool kIsAny = false, kSharesTable = kShares;
+  static constexpr bool kIsAny = false;
+  static constexpr PairKeys kKeys = keys;
   static constexpr KvFormat kK = k_format, kV = v_format;
 };
 

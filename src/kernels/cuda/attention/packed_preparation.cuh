@@ -12,15 +12,23 @@
 
 namespace parlance::cuda::attention {
 
-// Whether there is code for a Preparation: of few heads of a token, in formats whose blocks warps encode side
-// by side.
+// Whether a warp turns a row's query into halves: of few rows, which meet keys of one known format.
 template <int kHeadDim, int kRows, class Formats>
-constexpr bool has_preparation() {
+constexpr bool has_query_warps() {
   if constexpr (Formats::kIsAny) {
     return false;
   } else {
-    return kHeadDim == kPreparedDim && kRows == 4 && has_blocks_of_32(Formats::kK) &&
-           has_blocks_of_32(Formats::kV);
+    return kHeadDim == kPreparedDim && kRows == 4 && Formats::kK != KvFormat::qjl1_256;
+  }
+}
+
+// Whether there is code for a Preparation: then, in formats whose blocks warps encode side by side.
+template <int kHeadDim, int kRows, class Formats>
+constexpr bool has_preparation() {
+  if constexpr (has_query_warps<kHeadDim, kRows, Formats>()) {
+    return has_blocks_of_32(Formats::kK) && has_blocks_of_32(Formats::kV);
+  } else {
+    return false;
   }
 }
 
@@ -85,7 +93,8 @@ struct PreparedHeads {
   // Of a search for a step: where both have large tables, fewer leave room for keys on their way.
   static constexpr int kLevelsAtOnce = [] {
     if constexpr (requires { Formats::kK; }) {
-      if (copied_pairs(Formats::kK) + copied_pairs(Formats::kV) > 256) return kAllLevels / 2;
+      constexpr int kLarge = 48 << 10;
+      if (PairTables<Formats::kKeys>::copies_bytes(Formats::kK, Formats::kV) > kLarge) return kAllLevels / 2;
     }
     return kAllLevels;
   }();
@@ -121,6 +130,18 @@ struct PreparedHeads {
     __syncthreads();
   }
 
+  // By the whole block, which has to wait for itself then: queries that are normed and turned already.
+  __device__ void take_queries(const BlockRows& rows, float* factors) const {
+    if (warp() >= kQueryWarps || !rows.exists(warp())) return;
+    const float* const q =
+        p.q + (static_cast<int64_t>(rows.token(warp())) * p.n_head + rows.head(warp())) * kHeadDim;
+    float x[kUnits];
+#pragma unroll
+    for (int i = 0; i < kUnits; ++i) x[i] = q[lane() + 32 * i];
+    to_stored_of_warp(p.k_transform, x, lane());
+    store_query(x, factors);
+  }
+
   // Of four pairs of a unit.
   __device__ uint32_t query_address(int row, int unit, int piece) const {
     return queries + row * kQueryBytes + (piece * kUnits + unit) * kPieceBytes;
@@ -141,8 +162,12 @@ struct PreparedHeads {
   }
 
  private:
-  __device__ static int lane() { return threadIdx.x % 32; }
-  __device__ static int warp() { return threadIdx.x / 32; }
+  __device__ static int lane() {
+    return threadIdx.x % 32;
+  }
+  __device__ static int warp() {
+    return threadIdx.x / 32;
+  }
 
   // A head of the query, or the newest key, of which this lane's element of a block is returned.
   __device__ float prepare_head(const Norms& norms, const BlockRows& rows, int head_kv, bool has_last_keys,
@@ -160,10 +185,17 @@ struct PreparedHeads {
       if (is_scaled) x[i] = __fmul_rn(is_query ? x[i] : __fsub_rn(x[i], norms.shift[i]), norms.scale[i]);
       if (i == block) key = x[i];
     }
-    if (!is_query) return key;
-    if (p.k_transform == KvTransform::signed_hadamard_32) signed_hadamard_32_of_warp(x, lane());
+    if (is_query) {
+      if (p.k_transform == KvTransform::signed_hadamard_32) signed_hadamard_32_of_warp(x, lane());
+      store_query(x, factors);
+    }
+    return key;
+  }
+
+  // The row of this warp as it meets stored keys, of which a lane has an element of each unit.
+  __device__ void store_query(const float (&x)[kUnits], float* factors) const {
     using K = Codes<Formats::kK, kHeadDim / 2 / kUnits>;
-    static_assert(kHeadDim == 32 * kUnits && [] {
+    static_assert(kHeadDim == 32 * kUnits && 2 * kKeptPairs == kUnits && [] {
       for (int i = 0; i < 32; ++i) {
         if (K::slot(K::place(0, i / 2, i % 2)) != i) return false;
       }
@@ -181,7 +213,6 @@ struct PreparedHeads {
       const auto bits = __half_as_ushort(__float2half_rn(x[i] * scale.up));
       asm volatile("st.shared.u16 [%0], %1;" ::"r"(at + i * kPieceBytes), "h"(bits) : "memory");
     }
-    return key;
   }
 
   // A block of 32 elements of the newest key or value, by a warp.

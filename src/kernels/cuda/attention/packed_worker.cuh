@@ -27,36 +27,50 @@ template <int kDim, int kMostRows, class Formats, bool kHasPreparation = false>
 class PackedWorker {
  public:
   static constexpr bool kPrepares = kHasPreparation;
-  using Tables = PairTables<Formats::kSharesTable>;
+  using Tables = PairTables<Formats::kKeys>;
   static constexpr int kRows = kMostRows, kHeadDim = kDim, kThreads = 32 * kPackedWarps;
   static constexpr int kTiles = (kRows + 7) / 8;
+  // Rows that a lane has a column of in a tile: of few rows one, and the next column is nobody's.
+  static constexpr int kSides = kRows <= 4 ? 1 : 2, kTileRows = 4 * kSides;
   static constexpr int kRoundRows = kRows <= 8 ? 4 : kRows;  // that leave what they have at once
   static constexpr int kRounds = kRows / kRoundRows;
+  static constexpr bool kKeepsParts = !Formats::kIsAny && kTiles == 1;
+  static constexpr bool kHasQueryWarps = has_query_warps<kDim, kMostRows, Formats>();
   static constexpr bool kMayPrepare = has_preparation<kDim, kMostRows, Formats>();
   using Heads = PreparedHeads<kHeadDim, Formats>;
   using Norms = HeadNorms<kHeadDim, kPrepares>;
   // In shared memory: of queries, and where segments are left otherwise.
-  static constexpr int kPreparedBytes = kMayPrepare ? kRows * Heads::kQueryBytes : 0;
+  static constexpr int kPreparedBytes = kHasQueryWarps ? kRows * Heads::kQueryBytes : 0;
   static constexpr int kEncodingBytes = kMayPrepare ? Heads::kRoomBytes : 0;
   using Parts = PackedParts<kRoundRows, kHeadDim>;
   struct Shared {
-    int totals[kTiles * 8];     // of a row's projections, where these are integers
-    float factors[kTiles * 8];  // of a row's scores
-    int visible[kTiles * 8];    // keys that a row sees
+    int totals[kTiles * kTileRows];     // of a row's projections, where these are integers
+    float factors[kTiles * kTileRows];  // of a row's scores
+    int visible[kTiles * kTileRows];    // keys that a row sees
     uint64_t barriers[kPackedWarps][kMostStages];
     NewestRows<kMayPrepare> newest;
   };
 
-  // `tables` may be filled at the same time.
+  // In shared memory from an address on.
+  __device__ static Tables tables_at(const Params& p, uint32_t at) {
+    return Tables(at, k_format(p), v_format(p));
+  }
+  // By the whole block.
+  __device__ static void fill(const Params& p, const Tables& tables) {
+    tables.template fill<kThreads>(k_format(p), v_format(p));
+  }
+
+  // `tables` may be filled at the same time. `warp`: of the block.
   __device__ PackedWorker(const Params& p, Shared& shared, const PackedLayout& layout, const Parts& parts,
                           const Tables& tables, PackedRing& ring, int head_kv, const TokenRun& run,
-                          const SegmentRange& range)
+                          const SegmentRange& range, int warp)
       : p_(p),
+        warp_(warp),
         shared_(shared),
         parts_(parts),
         tables_(tables),
         ring_(ring),
-        cursor_(p, layout, p.seq[run.first], head_kv, run, range),
+        cursor_(p, layout, p.seq[run.first], head_kv, run, range, warp),
         n_keys_(run.n_keys),
         segment_keys_(run.segment_keys),
         queries_(shared_address(reinterpret_cast<std::byte*>(&shared) + layout.queries)) {}
@@ -73,32 +87,37 @@ class PackedWorker {
     for (; n_started_ < ring_.n_ahead(); ++n_started_) load_next();
     own_key_ = order().first(lane() / 4);
     own_value_ = order().first(2 * (lane() % 4));
+    if constexpr (kKeepsParts) {
+      with_k([&](auto format) { k_part_ = kept(key_part<decltype(format)::value>()); });
+      with_v([&](auto format) { v_part_ = kept(value_part<decltype(format)::value>()); });
+    }
+    own_copy_ = kept(Tables::own_copy());
     least_visible_ = n_keys_;
     if constexpr (kPrepares) {
       prepare(norms, rows, head_kv, has_last_keys);
     } else {
-      prepare_queries(rows);
+      find_visible(rows);
+      if constexpr (kHasQueryWarps) {
+        heads().take_queries(rows, shared_.factors);
+      } else {
+        store_queries(rows);
+      }
       __syncthreads();
 #pragma unroll
       for (int row = 0; row < kRows; ++row)
         if (rows.exists(row)) least_visible_ = min(least_visible_, shared_.visible[row]);
-#pragma unroll
-      for (int tile = 0; tile < kTiles; ++tile) {
-#pragma unroll
-        for (int side = 0; side < 2; ++side)
-          factors_[tile][side] = shared_.factors[tile * 8 + 2 * (lane() % 4) + side];
-      }
-      if constexpr (kTiles == 1) {
-#pragma unroll
-        for (int step = 0; step < kSteps; ++step) load_fragment(query_fragment<kSteps>(0, step), q_[step]);
-      }
+    }
+    if constexpr (kHasQueryWarps) {
+      load_queries_of_warps(rows);
+    } else {
+      load_queries();
     }
   }
 
   __device__ void add_segment(int segment) {
     start_segment();
     const int end = min(n_keys_, (segment + 1) * segment_keys_);
-    for (int key = segment * segment_keys_ + warp() * kPackedKeys; key < end;
+    for (int key = segment * segment_keys_ + warp_ * kPackedKeys; key < end;
          key += kPackedWarps * kPackedKeys) {
       load_next();
       cursor_.keep_up();
@@ -120,7 +139,7 @@ class PackedWorker {
 
   // What the warps that have a turn have of the segment, of a round's rows.
   __device__ void leave(int round, int turn) {
-    if (warp() / parts_.n_parts != turn) return;
+    if (warp_ / parts_.n_parts != turn) return;
 #pragma unroll
     for (int i = 0; i < kRounds; ++i)
       if (i == round) leave_round(i);
@@ -132,8 +151,14 @@ class PackedWorker {
   __device__ static int lane() {
     return threadIdx.x % 32;
   }
-  __device__ static int warp() {
-    return threadIdx.x / 32;
+  // Of a tile, the row of one of this lane's columns in results; the row of the column that it has of what
+  // keys or values are multiplied with, or kTileRows.
+  __device__ static int own_row(int side) {
+    return lane() % 4 * kSides + side;
+  }
+  __device__ static int row_of_column() {
+    const int column = lane() / 4;
+    return kSides == 2 ? column : column % 2 == 0 ? column / 2 : kTileRows;
   }
   template <class Visit>
   __device__ void with_k(const Visit& visit) const {
@@ -152,10 +177,19 @@ class PackedWorker {
     }
   }
   __device__ KeyOrder order() const {
+    return KeyOrder(k_format(p_));
+  }
+  __device__ static KvFormat k_format(const Params& p) {
     if constexpr (Formats::kIsAny)
-      return KeyOrder(p_.k_format);
+      return p.k_format;
     else
-      return KeyOrder(Formats::kK);
+      return Formats::kK;
+  }
+  __device__ static KvFormat v_format(const Params& p) {
+    if constexpr (Formats::kIsAny)
+      return p.v_format;
+    else
+      return Formats::kV;
   }
   __device__ int k_row_bytes() const {
     if constexpr (Formats::kIsAny)
@@ -188,28 +222,48 @@ class PackedWorker {
   // By the whole block: queries, a warp for each head; where a block has the last keys, the newest key and
   // value, too, for which there is room where segments are left later.
   __device__ void prepare(const Norms& norms, const BlockRows& rows, int head_kv, bool has_last_keys) {
-    static_assert(kRows <= Heads::kQueryWarps && kTiles == 1);
-    if (threadIdx.x < 8) shared_.visible[threadIdx.x] = rows.exists(threadIdx.x) ? n_keys_ : 0;
+    if (threadIdx.x < kTileRows) shared_.visible[threadIdx.x] = rows.exists(threadIdx.x) ? n_keys_ : 0;
     heads().prepare(norms, rows, head_kv, has_last_keys, reinterpret_cast<std::byte*>(parts_.stats),
                     shared_.newest, shared_.factors);
-    const int row = lane() / 4;
+  }
+  // What PreparedHeads has left of queries.
+  __device__ void load_queries_of_warps(const BlockRows& rows) {
+    static_assert(kRows <= Heads::kQueryWarps && kTiles == 1);
+    const int row = row_of_column();
 #pragma unroll
     for (int piece = 0; piece < Heads::kUnitPieces; ++piece) {
       uint32_t(&first)[2] = q_[2 * piece], (&second)[2] = q_[2 * piece + 1];
       first[0] = first[1] = second[0] = second[1] = 0;
-      if (row >= rows.n_heads) continue;
+      if (row == kTileRows || !rows.exists(row)) continue;
       asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
                    : "=r"(first[0]), "=r"(first[1]), "=r"(second[0]), "=r"(second[1])
                    : "r"(heads().query_address(row, lane() % 4, piece)));
     }
 #pragma unroll
-    for (int side = 0; side < 2; ++side) {
-      const int head = 2 * (lane() % 4) + side;
-      factors_[0][side] = head < rows.n_heads ? shared_.factors[head] : 1.0f;
+    for (int side = 0; side < kSides; ++side)
+      factors_[0][side] = rows.exists(own_row(side)) ? shared_.factors[own_row(side)] : 1.0f;
+  }
+
+  __device__ void find_visible(const BlockRows& rows) {
+    if (threadIdx.x >= kTiles * kTileRows) return;
+    const int row = threadIdx.x;
+    shared_.visible[row] = row < kRows && rows.exists(row) ? visible_keys(p_, rows.token(row)) : 0;
+  }
+
+  __device__ void load_queries() {
+#pragma unroll
+    for (int tile = 0; tile < kTiles; ++tile) {
+#pragma unroll
+      for (int side = 0; side < kSides; ++side)
+        factors_[tile][side] = shared_.factors[tile * kTileRows + own_row(side)];
+    }
+    if constexpr (kTiles == 1) {
+#pragma unroll
+      for (int step = 0; step < kSteps; ++step) load_fragment(query_fragment<kSteps>(0, step), q_[step]);
     }
   }
 
-  __device__ void prepare_queries(const BlockRows& rows) {
+  __device__ void store_queries(const BlockRows& rows) {
     float* const stored = parts_.out;  // where segments are left later
     static_assert(kRows * kHeadDim <= kLeastParts * kRoundRows * Parts::kStride);
     const bool is_stored = p_.k_transform == KvTransform::none;
@@ -217,7 +271,7 @@ class PackedWorker {
       return p_.q + (static_cast<int64_t>(rows.token(row)) * p_.n_head + rows.head(row)) * p_.head_dim_k;
     };
     if (!is_stored) {
-      for (int row = warp(); row < kRows && rows.exists(row); row += kPackedWarps) {
+      for (int row = warp_; row < kRows && rows.exists(row); row += kPackedWarps) {
         float* const x = stored + row * kHeadDim;
         for (int i = lane(); i < kHeadDim; i += 32) x[i] = query_of(row)[i];
         __syncwarp();
@@ -231,21 +285,17 @@ class PackedWorker {
     };
     with_k([&](auto format) {
       if constexpr (decltype(format)::value == KvFormat::qjl1_256) {
-        for (int row = warp(); row < kTiles * 8; row += kPackedWarps) store_planes(row, query_at(row));
+        for (int row = warp_; row < kTiles * kTileRows; row += kPackedWarps) store_planes(row, query_at(row));
       } else {
-        for (int tile = warp(); tile < kTiles; tile += kPackedWarps)
-          store_queries<decltype(format)::value>(tile, query_at(tile * 8 + lane() / 4));
+        for (int tile = warp_; tile < kTiles; tile += kPackedWarps)
+          store_tile<decltype(format)::value>(tile, query_at(tile * kTileRows + row_of_column()));
       }
     });
-    if (threadIdx.x < kTiles * 8) {
-      const int row = threadIdx.x;
-      shared_.visible[row] = row < kRows && rows.exists(row) ? visible_keys(p_, rows.token(row)) : 0;
-    }
   }
 
   // Of a row, by four lanes; null: zeros.
   template <KvFormat format>
-  __device__ void store_queries(int tile, const float* q) {
+  __device__ void store_tile(int tile, const float* q) {
     const int first_place = Codes<format, kKeyPairs<kHeadDim>>::place(lane() % 4, 0, 0);
     const float factor = halve_query<format>(
         [&](int i) { return q ? q[first_place + i] : 0.0f; },
@@ -254,7 +304,8 @@ class PackedWorker {
                        "r"(first), "r"(second)
                        : "memory");
         });
-    if (lane() % 4 == 0) shared_.factors[tile * 8 + lane() / 4] = factor;
+    if (lane() % 4 == 0 && row_of_column() < kTileRows)
+      shared_.factors[tile * kTileRows + row_of_column()] = factor;
   }
   // element(i): i behind the first one of this lane's. Leaves its part of each step's fragment; returns what
   // scores are to be multiplied with.
@@ -307,8 +358,8 @@ class PackedWorker {
         if (lane() == plane) own = bits;
       }
       const int column = row % 4 * 2 + lane() % 2;
-      const uint32_t at =
-          plane_fragment(row / 8, row % 8 / 4, lane() / 2) + (column * 4 + word / 2 - lane()) * 8;
+      const uint32_t at = plane_fragment(row / kTileRows, row % kTileRows / 4, lane() / 2) +
+                          (column * 4 + word / 2 - lane()) * 8;
       if (lane() < kPlanes)
         asm volatile("st.shared.u32 [%0], %1;" ::"r"(at + word % 2 * 4), "r"(own) : "memory");
     }
@@ -333,14 +384,38 @@ class PackedWorker {
 
   // ---- Sixteen keys ----
 
-  using Scores = float[kTiles][4];      // rows lane / 4 and + 8 of keys, columns 2 * (lane % 4) and + 1
-  using Weights = uint32_t[kTiles][2];  // of keys 2 * (lane % 4).., and + 8, of column lane / 4
+  // What this lane has of its first key, and of its first value.
+  template <KvFormat format>
+  __device__ RowPart key_part() const {
+    RowPart part = Codes<format, kKeyPairs<kHeadDim>>::part(lane() % 4);
+    const uint32_t row = own_key_ * kCodesBytes<format, kHeadDim>;
+    part.at += row, part.step += row;
+    return part;
+  }
+  template <KvFormat format>
+  __device__ RowPart value_part() const {
+    RowPart part = Codes<format, kValuePairs<kHeadDim>>::part(lane() / 4);
+    const uint32_t row = own_value_ * kCodesBytes<format, kHeadDim>;
+    part.at += row, part.step += row;
+    return part;
+  }
+  // In a register: the compiler would work it out anew for each sixteen keys.
+  __device__ static uint32_t kept(uint32_t x) {
+    if constexpr (kKeepsParts) asm volatile("" : "+r"(x));
+    return x;
+  }
+  __device__ static RowPart kept(const RowPart& part) {
+    return {kept(part.at), kept(part.step), kept(part.how), part.signs};
+  }
+
+  using Scores = float[kTiles][2][kSides];  // keys that are rows lane / 4 and + 8, columns of own_row()
+  using Weights = uint32_t[kTiles][2];      // of keys 2 * (lane % 4).., and + 8, of column lane / 4
 
   __device__ void start_segment() {
 #pragma unroll
     for (int tile = 0; tile < kTiles; ++tile) {
 #pragma unroll
-      for (int side = 0; side < 2; ++side) largest_[tile][side] = kLowest, sum_[tile][side] = 0;
+      for (int side = 0; side < kSides; ++side) largest_[tile][side] = kLowest, sum_[tile][side] = 0;
 #pragma unroll
       for (int i = 0; i < kSteps; ++i) {
 #pragma unroll
@@ -358,11 +433,13 @@ class PackedWorker {
         multiply_keys<decltype(format)::value>(at, scores);
       }
     });
-    if (first + kPackedKeys > least_visible_) hide_keys(scores, first);
+    const bool is_end = first + kPackedKeys > least_visible_;  // of what some row sees, or of all keys
+    if (is_end) hide_keys(scores, first);
     with_v([&](auto format) {
       // Values are on their way to registers while scores become weights.
       Values<decltype(format)::value> v;
-      load_values<decltype(format)::value>(at + kPackedKeys * k_row_bytes(), n_keys_ - first, v);
+      load_values<decltype(format)::value>(at + kPackedKeys * k_row_bytes(),
+                                           is_end ? n_keys_ - first : kPackedKeys, v);
       Weights weights;
       turn_into_weights(scores, weights);
       add_values<decltype(format)::value>(v, weights);
@@ -376,11 +453,10 @@ class PackedWorker {
     constexpr int kRowBytes = kCodesBytes<format, kHeadDim>;
     using K = Codes<format, kPairs>;
     constexpr bool kHasRowStep = K::kBlockElements == kHeadDim;  // which scores are multiplied with
-    const uint32_t row[2] = {at + own_key_ * kRowBytes, at + (own_key_ + order().apart()) * kRowBytes};
-    const uint32_t own_copy = Tables::own_copy(false);
+    const RowPart part = kKeepsParts ? k_part_ : key_part<format>();
     K k[2];
 #pragma unroll
-    for (int i = 0; i < 2; ++i) k[i].load(row[i], lane() % 4);
+    for (int i = 0; i < 2; ++i) k[i].load(at + i * order().apart() * kRowBytes, part);
     // Two sums each, so that products need not wait for each other.
     float sums[kTiles][2][4] = {};
 #pragma unroll
@@ -388,7 +464,7 @@ class PackedWorker {
       uint32_t a[4];
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
-        a[i] = k[i % 2].pair(2 * step + i / 2, tables_, own_copy);
+        a[i] = k[i % 2].pair(2 * step + i / 2, tables_, own_copy_);
         if constexpr (K::kHasStep && !kHasRowStep) a[i] = scaled(a[i], as_half2(k[i % 2].step));
       }
 #pragma unroll
@@ -405,9 +481,13 @@ class PackedWorker {
 #pragma unroll
     for (int tile = 0; tile < kTiles; ++tile) {
 #pragma unroll
-      for (int i = 0; i < 4; ++i) {
-        scores[tile][i] = sums[tile][0][i] + sums[tile][1][i];
-        if constexpr (kHasRowStep) scores[tile][i] *= __low2float(as_half2(k[i / 2].step));
+      for (int key = 0; key < 2; ++key) {
+#pragma unroll
+        for (int side = 0; side < kSides; ++side) {
+          float& score = scores[tile][key][side];
+          score = sums[tile][0][2 * key + side] + sums[tile][1][2 * key + side];
+          if constexpr (kHasRowStep) score *= __low2float(as_half2(k[key].step));
+        }
       }
     }
   }
@@ -416,14 +496,15 @@ class PackedWorker {
   // 2^plane, but for the highest, which is the sign of integers.
   __device__ void multiply_signs(uint32_t at, Scores& scores) const {
     using K = Codes<KvFormat::qjl1_256, 2>;
-    constexpr int kRowBytes = kCodesBytes<KvFormat::qjl1_256, kHeadDim>, kHalves = kRows > 4 ? 2 : 1;
+    constexpr int kRowBytes = kCodesBytes<KvFormat::qjl1_256, kHeadDim>, kHalves = kSides;
+    const RowPart part = kKeepsParts ? k_part_ : key_part<KvFormat::qjl1_256>();
     K k[2];
     float norms[2];
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
-      const uint32_t row = at + (own_key_ + i * order().apart()) * kRowBytes;
-      k[i].load(row, lane() % 4);
-      norms[i] = K::norm(row);
+      const uint32_t row = at + i * order().apart() * kRowBytes;
+      k[i].load(row, part);
+      norms[i] = K::norm(row, part);
     }
     const uint32_t a[4] = {k[0].words[0], k[1].words[0], k[0].words[1], k[1].words[1]};
 #pragma unroll
@@ -435,7 +516,7 @@ class PackedWorker {
 #pragma unroll
         for (int pair = 0; pair < kPlanes / 2; ++pair) {
           uint32_t b[2];
-          if constexpr (kRows <= 4) {
+          if constexpr (kTiles * kHalves == 1) {
             b[0] = q_[pair][0], b[1] = q_[pair][1];
           } else {
             load_fragment(plane_fragment(tile, half, pair), b);
@@ -448,16 +529,23 @@ class PackedWorker {
             sums[i / 2] += plane == kPlanes - 1 ? -(counts[i] << plane) : counts[i] << plane;
           }
         }
-        const int total = shared_.totals[tile * 8 + half * 4 + lane() % 4];
+        const int total = shared_.totals[tile * kTileRows + half * 4 + lane() % 4];
 #pragma unroll
         for (int i = 0; i < 2; ++i) own[i][half] = static_cast<float>(2 * sums[i] - total) * norms[i];
       }
 #pragma unroll
-      for (int i = 0; i < 4; ++i) {
-        const int from = lane() / 4 * 4 + lane() % 2 * 2 + i % 2;
-        const float first = __shfl_sync(0xffffffff, own[i / 2][0], from);
-        const float second = kHalves > 1 ? __shfl_sync(0xffffffff, own[i / 2][1], from) : 0.0f;
-        scores[tile][i] = lane() % 4 < 2 ? first : second;
+      for (int key = 0; key < 2; ++key) {
+#pragma unroll
+        for (int side = 0; side < kSides; ++side) {
+          if constexpr (kSides == 1) {
+            scores[tile][key][side] = own[key][0];
+          } else {
+            const int from = lane() / 4 * 4 + own_row(side) % 4;
+            const float first = __shfl_sync(0xffffffff, own[key][0], from);
+            const float second = __shfl_sync(0xffffffff, own[key][kHalves - 1], from);
+            scores[tile][key][side] = lane() % 4 < 2 ? first : second;
+          }
+        }
       }
     }
   }
@@ -472,9 +560,13 @@ class PackedWorker {
 #pragma unroll
       for (int tile = 0; tile < kTiles; ++tile) {
 #pragma unroll
-        for (int i = 0; i < 4; ++i) {
-          more[tile][i] = fmaf(scores[tile][i], factors_[tile][i % 2], -largest_[tile][i % 2]);
-          is_larger |= more[tile][i] > kSlack;
+        for (int key = 0; key < 2; ++key) {
+#pragma unroll
+          for (int side = 0; side < kSides; ++side) {
+            float& beyond = more[tile][key][side];
+            beyond = fmaf(scores[tile][key][side], factors_[tile][side], -largest_[tile][side]);
+            is_larger |= beyond > kSlack;
+          }
         }
       }
       return is_larger;
@@ -482,47 +574,51 @@ class PackedWorker {
     if (__any_sync(0xffffffff, compare())) {
 #pragma unroll
       for (int tile = 0; tile < kTiles; ++tile) {
-        float largest[2];
+        float largest[kSides];
 #pragma unroll
-        for (int side = 0; side < 2; ++side)
-          largest[side] = fmaxf(scores[tile][side], scores[tile][side + 2]) * factors_[tile][side];
+        for (int side = 0; side < kSides; ++side)
+          largest[side] = fmaxf(scores[tile][0][side], scores[tile][1][side]) * factors_[tile][side];
         raise(tile, largest, kSlack);
       }
       compare();
     }
 #pragma unroll
     for (int tile = 0; tile < kTiles; ++tile) {
-      float weight[4];
 #pragma unroll
-      for (int i = 0; i < 4; ++i) {
-        weight[i] = exp2_flushed(more[tile][i]);
-        sum_[tile][i % 2] += weight[i];
+      for (int key = 0; key < 2; ++key) {
+        float weight[2] = {};
+#pragma unroll
+        for (int side = 0; side < kSides; ++side) {
+          weight[side] = exp2_flushed(more[tile][key][side]);
+          sum_[tile][side] += weight[side];
+        }
+        weights[tile][key] = transposed(bits_of(__floats2half2_rn(weight[0], weight[1])));
       }
-#pragma unroll
-      for (int half = 0; half < 2; ++half)
-        weights[tile][half] = transposed(bits_of(__floats2half2_rn(weight[2 * half], weight[2 * half + 1])));
     }
   }
 
   __device__ void hide_keys(Scores& scores, int first) const {
 #pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      const int key = first + own_key_ + i / 2 * order().apart();
+    for (int side = 0; side < kSides; ++side) {
 #pragma unroll
-      for (int tile = 0; tile < kTiles; ++tile)
-        if (key >= shared_.visible[tile * 8 + 2 * (lane() % 4) + i % 2]) scores[tile][i] = -INFINITY;
+      for (int tile = 0; tile < kTiles; ++tile) {
+        const int n_visible = shared_.visible[tile * kTileRows + own_row(side)] - first - own_key_;
+#pragma unroll
+        for (int key = 0; key < 2; ++key)
+          if (key * order().apart() >= n_visible) scores[tile][key][side] = -INFINITY;
+      }
     }
   }
 
-  // Of two columns, whose largest scores of these keys are those of some lanes.
-  __device__ void raise(int tile, float (&scores)[2], float slack) {
+  // Of a lane's columns, whose largest scores of these keys are those of some lanes.
+  __device__ void raise(int tile, float (&scores)[kSides], float slack) {
 #pragma unroll
     for (int mask = 4; mask < 32; mask *= 2) {  // side by side: each waits for what other lanes have
 #pragma unroll
       for (float& score : scores) score = fmaxf(score, __shfl_xor_sync(0xffffffff, score, mask));
     }
 #pragma unroll
-    for (int side = 0; side < 2; ++side) {
+    for (int side = 0; side < kSides; ++side) {
       float& largest = largest_[tile][side];
       if (!(scores[side] > largest + slack)) continue;
       const float keep = exp2_flushed(largest - scores[side]);
@@ -541,9 +637,9 @@ class PackedWorker {
   __device__ void load_values(uint32_t at, int n_keys, Values<format>& v) const {
     constexpr int kRowBytes = kCodesBytes<format, kHeadDim>;
     using V = Codes<format, kValuePairs<kHeadDim>>;
+    const RowPart part = kKeepsParts ? v_part_ : value_part<format>();
 #pragma unroll
-    for (int i = 0; i < 4; ++i)
-      v[i].load(at + (own_value_ + i % 2 + i / 2 * order().apart()) * kRowBytes, lane() / 4);
+    for (int i = 0; i < 4; ++i) v[i].load(at + (i % 2 + i / 2 * order().apart()) * kRowBytes, part);
     if (n_keys < kPackedKeys) {
       // Weights of keys that are not there are 0, and 0 times what lies there need not be.
 #pragma unroll
@@ -565,7 +661,7 @@ class PackedWorker {
   __device__ void add_values(const Values<format>& v, const Weights& weights) {
     constexpr int kPairs = kValuePairs<kHeadDim>;
     using V = Codes<format, kPairs>;
-    const uint32_t own_copy = Tables::own_copy(true);
+    const uint32_t own_copy = own_copy_ + Tables::copies_apart();
     uint32_t steps[2];
     if constexpr (V::kHasStep) {
 #pragma unroll
@@ -594,11 +690,13 @@ class PackedWorker {
   // ---- What becomes of a segment ----
 
   __device__ void leave_round(int round) {
-    const int part = warp() % parts_.n_parts;
+    const int part = warp_ % parts_.n_parts;
 #pragma unroll
     for (int tile = 0; tile < kTiles; ++tile) {
-      const int row = tile * 8 + 2 * (lane() % 4) - round * kRoundRows;  // the first of two
-      float sums[2] = {sum_[tile][0], sum_[tile][1]};
+      const int row = tile * kTileRows + own_row(0) - round * kRoundRows;  // the first of kSides
+      float sums[kSides];
+#pragma unroll
+      for (int side = 0; side < kSides; ++side) sums[side] = sum_[tile][side];
 #pragma unroll
       for (int mask = 4; mask < 32; mask *= 2) {
 #pragma unroll
@@ -608,21 +706,26 @@ class PackedWorker {
       with_v([&](auto format) {
         using V = Codes<decltype(format)::value, kValuePairs<kHeadDim>>;
         const int first = V::place(lane() / 4, 0, 0);
-        float* const rows[2] = {&parts_.element(part, row, first), &parts_.element(part, row + 1, first)};
 #pragma unroll
-        for (int t = 0; t < kSteps; ++t) {
+        for (int side = 0; side < kSides; ++side) {
+          float* const to = &parts_.element(part, row + side, first);
 #pragma unroll
-          for (int i = 0; i < 4; ++i) rows[i % 2][Parts::apart(V::place(0, t, i / 2))] = out_[tile][t][i];
+          for (int t = 0; t < kSteps; ++t) {
+#pragma unroll
+            for (int half = 0; half < 2; ++half)
+              to[Parts::apart(V::place(0, t, half))] = out_[tile][t][2 * half + side];
+          }
         }
       });
       if (lane() >= 4) continue;
 #pragma unroll
-      for (int side = 0; side < 2; ++side)
+      for (int side = 0; side < kSides; ++side)
         parts_.stats[part * kRoundRows + row + side] = make_float2(largest_[tile][side], sums[side]);
     }
   }
 
   const Params& p_;
+  const int warp_;
   Shared& shared_;
   const Parts parts_;
   const Tables& tables_;
@@ -634,10 +737,12 @@ class PackedWorker {
   const uint32_t queries_;
   int least_visible_;
   int own_key_, own_value_;  // see KeyOrder
-  float factors_[kTiles][2];
-  uint32_t q_[kSteps][2];                      // of the only tile
-  float largest_[kTiles][2], sum_[kTiles][2];  // of columns; the latter: this lane's part
-  float out_[kTiles][kSteps][4];               // rows are elements of values, in the order of Codes
+  RowPart k_part_, v_part_;  // where they are kept
+  uint32_t own_copy_;        // see PairTables
+  float factors_[kTiles][kSides];
+  uint32_t q_[kSteps][2];                                // of the only tile
+  float largest_[kTiles][kSides], sum_[kTiles][kSides];  // of columns; the latter: this lane's part
+  float out_[kTiles][kSteps][4];                         // rows are elements of values, in the order of Codes
 };
 
 }  // namespace parlance::cuda::attention

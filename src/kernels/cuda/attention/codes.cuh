@@ -104,9 +104,14 @@ struct PairTables {
                            [&](int key, uint32_t pair) { store_copies(key, 0, pair); });
     }
     if (signs > trellis) {
-#pragma unroll 8
-      for (int i = threadIdx.x; i < kTrellisPairs; i += blockDim.x)
-        store(trellis + 4 * i, pair_of_floats(kTrellisLevels[i % kTrellisSize], kTrellisLevels[i / 8]));
+      static_assert(kTrellisSize == 2 * kThreads && kTrellisPairs / kTrellisSize == 8);
+      const int thread = threadIdx.x;
+      const float own[2] = {kTrellisLevels[thread], kTrellisLevels[thread + kThreads]};
+#pragma unroll
+      for (int i = 0; i < kTrellisPairs / kThreads; ++i) {
+        const int pair = i * kThreads + thread;
+        store(trellis + 4 * pair, pair_of_floats(own[i % 2], kTrellisLevels[pair / 8]));
+      }
     }
     if (end > signs && threadIdx.x < kSignPairs) {
       const float* of = kPolarResidualSigns.of + 2 * threadIdx.x;

@@ -197,7 +197,8 @@ auto with_formats(const AttentionArgs& args, bool prepares, const Visit& visit) 
     if (is(tbq3_0, tbq3_0)) return visit(CodesOf<tbq3_0, tbq3_0>());
     if (is(q4_polar, q4_polar)) return visit(CodesOf<q4_polar, q4_polar>());
     if (is(tbq3_tcq, tbq3_tcq)) return visit(CodesOf<tbq3_tcq, tbq3_tcq>());
-    if (is(qjl1_256, tbq3_0)) return visit(CodesOf<qjl1_256, tbq3_0>());
+    constexpr PairKeys kBehindSketches = kRows == 4 ? by_place : by_field;  // no kernel prepares these
+    if (is(qjl1_256, tbq3_0)) return visit(CodesOf<qjl1_256, tbq3_0, kBehindSketches>());
     if (is(qjl1_256, q4_polar)) return visit(CodesOf<qjl1_256, q4_polar>());
   }
   return visit(AnyCodes());

@@ -29,11 +29,15 @@ __global__ void __launch_bounds__(32 * kWarps)
   for (int i = lane; i < head_dim; i += 32) out[row * head_dim + i] = x[i];
 }
 
-// Block (row, …): a value a thread, which sums up in the scalar definition's order.
+// Block (row, …): a value a thread, which sums up in the scalar definition's order. Its column of the matrix,
+// which no kernel writes, is there before the queries are.
 __global__ void __launch_bounds__(kSketchOut)
     sketch_queries(const float* matrix, const float* q, float* out, int head_dim) {
   extern __shared__ float x[];
   let_next_start();
+  float column[kSketchIn];
+#pragma unroll
+  for (int i = 0; i < kSketchIn; ++i) column[i] = matrix[i * kSketchOut + static_cast<int>(threadIdx.x)];
   wait_for_previous();
   const int64_t row = blockIdx.x;
   const int thread = threadIdx.x;
@@ -41,9 +45,8 @@ __global__ void __launch_bounds__(kSketchOut)
   __syncthreads();
   for (int first = 0; first < head_dim; first += kSketchIn) {
     float sum = 0;
-#pragma unroll 32
-    for (int i = 0; i < kSketchIn; ++i)
-      sum = __fadd_rn(sum, __fmul_rn(x[first + i], matrix[i * kSketchOut + thread]));
+#pragma unroll
+    for (int i = 0; i < kSketchIn; ++i) sum = __fadd_rn(sum, __fmul_rn(x[first + i], column[i]));
     out[2 * (row * head_dim + first) + thread] = sum;
   }
 }

@@ -6,6 +6,7 @@
 #include "kernels/cuda/attention/codes.cuh"
 #include "kernels/cuda/attention/combine.cuh"
 #include "kernels/cuda/attention/packed_layout.cuh"
+#include "kernels/cuda/attention/packed_queries.cuh"
 #include "kernels/cuda/kept_head.cuh"
 #include "kernels/cuda/kv_encode.cuh"
 #include "kernels/cuda/kv_transform.cuh"
@@ -39,19 +40,6 @@ template <bool kExist>
 struct NewestRows {
   static constexpr int kMostRowBytes = kExist ? kPreparedDim / 32 * 34 : 1;  // of q8_0
   alignas(16) std::byte side[2][kMostRowBytes];
-};
-
-// A query is rounded to f16 as a multiple of a power of two, which brings its largest element to 8..16, so
-// that few digits are lost whatever queries are like: what it is multiplied with, and scores.
-struct QueryScale {
-  float up, down;
-
-  __device__ explicit QueryScale(float largest) {
-    constexpr int kBias = 127, kWanted = kBias + 3;
-    const int exponent = min(max(static_cast<int>(__float_as_uint(largest) >> 23), 4), 253);
-    up = __uint_as_float((kWanted + kBias - exponent) << 23);
-    down = __uint_as_float((exponent - kWanted + kBias) << 23);
-  }
 };
 
 // A warp has a head of the query or the newest key: what its elements are multiplied with, and keys' shift,
@@ -145,6 +133,20 @@ struct PreparedHeads {
   // Of four pairs of a unit.
   __device__ uint32_t query_address(int row, int unit, int piece) const {
     return queries + row * kQueryBytes + (piece * kUnits + unit) * kPieceBytes;
+  }
+
+  // This lane's halves of a row, two of each sixteen elements, zeros where there is none.
+  template <int kSteps>
+  __device__ void load_queries(const BlockRows& rows, int row, uint32_t (&q)[kSteps][2]) const {
+#pragma unroll
+    for (int piece = 0; piece < kUnitPieces; ++piece) {
+      uint32_t(&first)[2] = q[2 * piece], (&second)[2] = q[2 * piece + 1];
+      first[0] = first[1] = second[0] = second[1] = 0;
+      if (row >= kQueryWarps || !rows.exists(row)) continue;
+      asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
+                   : "=r"(first[0]), "=r"(first[1]), "=r"(second[0]), "=r"(second[1])
+                   : "r"(query_address(row, lane() % kUnits, piece)));
+    }
   }
 
   // By the warp that has sixteen keys at `at`: the newest ones, in place of what was in the page.

@@ -11,6 +11,7 @@
 #include "kernels/cuda/attention/combine.cuh"
 #include "kernels/cuda/attention/packed_layout.cuh"
 #include "kernels/cuda/attention/packed_preparation.cuh"
+#include "kernels/cuda/attention/packed_queries.cuh"
 #include "kernels/cuda/attention/packed_ring.cuh"
 #include "kernels/cuda/kv_transform.cuh"
 
@@ -29,9 +30,9 @@ class PackedWorker {
   static constexpr bool kPrepares = kHasPreparation;
   using Tables = PairTables<Formats::kKeys>;
   static constexpr int kRows = kMostRows, kHeadDim = kDim, kThreads = 32 * kPackedWarps;
-  static constexpr int kTiles = (kRows + 7) / 8;
-  // Rows that a lane has a column of in a tile: of few rows one, and the next column is nobody's.
-  static constexpr int kSides = kRows <= 4 ? 1 : 2, kTileRows = 4 * kSides;
+  using Columns = RowColumns<kRows>;
+  using Queries = QueryFragments<kRows, kHeadDim>;
+  static constexpr int kTiles = Columns::kTiles, kSides = Columns::kSides, kTileRows = Columns::kTileRows;
   static constexpr int kRoundRows = kRows <= 8 ? 4 : kRows;  // that leave what they have at once
   static constexpr int kRounds = kRows / kRoundRows;
   static constexpr bool kKeepsParts = !Formats::kIsAny && kTiles == 1;
@@ -44,9 +45,8 @@ class PackedWorker {
   static constexpr int kEncodingBytes = kMayPrepare ? Heads::kRoomBytes : 0;
   using Parts = PackedParts<kRoundRows, kHeadDim>;
   struct Shared {
-    int totals[kTiles * kTileRows];     // of a row's projections, where these are integers
-    float factors[kTiles * kTileRows];  // of a row's scores
-    int visible[kTiles * kTileRows];    // keys that a row sees
+    QueryNumbers<kRows> of_rows;
+    int visible[kTiles * kTileRows];  // keys that a row sees
     uint64_t barriers[kPackedWarps][kMostStages];
     NewestRows<kMayPrepare> newest;
   };
@@ -73,7 +73,7 @@ class PackedWorker {
         cursor_(p, layout, p.seq[run.first], head_kv, run, range, warp),
         n_keys_(run.n_keys),
         segment_keys_(run.segment_keys),
-        queries_(shared_address(reinterpret_cast<std::byte*>(&shared) + layout.queries)) {}
+        queries_{p, shared.of_rows, shared_address(reinterpret_cast<std::byte*>(&shared) + layout.queries)} {}
 
   // Has those of the first n_keys on their way, as far as they come first.
   __device__ void start_before(int n_keys, int head_kv) {
@@ -98,9 +98,10 @@ class PackedWorker {
     } else {
       find_visible(rows);
       if constexpr (kHasQueryWarps) {
-        heads().take_queries(rows, shared_.factors);
+        heads().take_queries(rows, shared_.of_rows.factors);
       } else {
-        store_queries(rows);
+        static_assert(kRows * kHeadDim <= kLeastParts * kRoundRows * Parts::kStride);
+        queries_.store(rows, parts_.out, warp_, [&](const auto& visit) { with_k(visit); });
       }
       __syncthreads();
 #pragma unroll
@@ -108,9 +109,18 @@ class PackedWorker {
         if (rows.exists(row)) least_visible_ = min(least_visible_, shared_.visible[row]);
     }
     if constexpr (kHasQueryWarps) {
-      load_queries_of_warps(rows);
-    } else {
-      load_queries();
+      heads().load_queries(rows, Columns::row_of_column(), q_);
+    } else if constexpr (kTiles == 1) {
+#pragma unroll
+      for (int step = 0; step < kSteps; ++step) queries_.load(0, step, q_[step]);
+    }
+#pragma unroll
+    for (int tile = 0; tile < kTiles; ++tile) {
+#pragma unroll
+      for (int side = 0; side < kSides; ++side) {
+        const int row = tile * kTileRows + Columns::own_row(side);
+        factors_[tile][side] = !kHasQueryWarps || rows.exists(row) ? shared_.of_rows.factors[row] : 1.0f;
+      }
     }
   }
 
@@ -150,15 +160,6 @@ class PackedWorker {
 
   __device__ static int lane() {
     return threadIdx.x % 32;
-  }
-  // Of a tile, the row of one of this lane's columns in results; the row of the column that it has of what
-  // keys or values are multiplied with, or kTileRows.
-  __device__ static int own_row(int side) {
-    return lane() % 4 * kSides + side;
-  }
-  __device__ static int row_of_column() {
-    const int column = lane() / 4;
-    return kSides == 2 ? column : column % 2 == 0 ? column / 2 : kTileRows;
   }
   template <class Visit>
   __device__ void with_k(const Visit& visit) const {
@@ -216,7 +217,7 @@ class PackedWorker {
   // ---- Queries ----
 
   __device__ Heads heads() const {
-    return {p_, queries_, n_keys_, segment_keys_, newest_row_};
+    return {p_, queries_.address, n_keys_, segment_keys_, newest_row_};
   }
 
   // By the whole block: queries, a warp for each head; where a block has the last keys, the newest key and
@@ -224,162 +225,12 @@ class PackedWorker {
   __device__ void prepare(const Norms& norms, const BlockRows& rows, int head_kv, bool has_last_keys) {
     if (threadIdx.x < kTileRows) shared_.visible[threadIdx.x] = rows.exists(threadIdx.x) ? n_keys_ : 0;
     heads().prepare(norms, rows, head_kv, has_last_keys, reinterpret_cast<std::byte*>(parts_.stats),
-                    shared_.newest, shared_.factors);
+                    shared_.newest, shared_.of_rows.factors);
   }
-  // What PreparedHeads has left of queries.
-  __device__ void load_queries_of_warps(const BlockRows& rows) {
-    static_assert(kRows <= Heads::kQueryWarps && kTiles == 1);
-    const int row = row_of_column();
-#pragma unroll
-    for (int piece = 0; piece < Heads::kUnitPieces; ++piece) {
-      uint32_t(&first)[2] = q_[2 * piece], (&second)[2] = q_[2 * piece + 1];
-      first[0] = first[1] = second[0] = second[1] = 0;
-      if (row == kTileRows || !rows.exists(row)) continue;
-      asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
-                   : "=r"(first[0]), "=r"(first[1]), "=r"(second[0]), "=r"(second[1])
-                   : "r"(heads().query_address(row, lane() % 4, piece)));
-    }
-#pragma unroll
-    for (int side = 0; side < kSides; ++side)
-      factors_[0][side] = rows.exists(own_row(side)) ? shared_.factors[own_row(side)] : 1.0f;
-  }
-
   __device__ void find_visible(const BlockRows& rows) {
     if (threadIdx.x >= kTiles * kTileRows) return;
     const int row = threadIdx.x;
     shared_.visible[row] = row < kRows && rows.exists(row) ? visible_keys(p_, rows.token(row)) : 0;
-  }
-
-  __device__ void load_queries() {
-#pragma unroll
-    for (int tile = 0; tile < kTiles; ++tile) {
-#pragma unroll
-      for (int side = 0; side < kSides; ++side)
-        factors_[tile][side] = shared_.factors[tile * kTileRows + own_row(side)];
-    }
-    if constexpr (kTiles == 1) {
-#pragma unroll
-      for (int step = 0; step < kSteps; ++step) load_fragment(query_fragment<kSteps>(0, step), q_[step]);
-    }
-  }
-
-  __device__ void store_queries(const BlockRows& rows) {
-    float* const stored = parts_.out;  // where segments are left later
-    static_assert(kRows * kHeadDim <= kLeastParts * kRoundRows * Parts::kStride);
-    const bool is_stored = p_.k_transform == KvTransform::none;
-    const auto query_of = [&](int row) {
-      return p_.q + (static_cast<int64_t>(rows.token(row)) * p_.n_head + rows.head(row)) * p_.head_dim_k;
-    };
-    if (!is_stored) {
-      for (int row = warp_; row < kRows && rows.exists(row); row += kPackedWarps) {
-        float* const x = stored + row * kHeadDim;
-        for (int i = lane(); i < kHeadDim; i += 32) x[i] = query_of(row)[i];
-        __syncwarp();
-        to_stored_by_warp(p_.k_transform, x, kHeadDim, lane());
-      }
-      __syncthreads();
-    }
-    const auto query_at = [&](int row) -> const float* {
-      if (row >= kRows || !rows.exists(row)) return nullptr;
-      return is_stored ? query_of(row) : stored + row * kHeadDim;
-    };
-    with_k([&](auto format) {
-      if constexpr (decltype(format)::value == KvFormat::qjl1_256) {
-        for (int row = warp_; row < kTiles * kTileRows; row += kPackedWarps) store_planes(row, query_at(row));
-      } else {
-        for (int tile = warp_; tile < kTiles; tile += kPackedWarps)
-          store_tile<decltype(format)::value>(tile, query_at(tile * kTileRows + row_of_column()));
-      }
-    });
-  }
-
-  // Of a row, by four lanes; null: zeros.
-  template <KvFormat format>
-  __device__ void store_tile(int tile, const float* q) {
-    const int first_place = Codes<format, kKeyPairs<kHeadDim>>::place(lane() % 4, 0, 0);
-    const float factor = halve_query<format>(
-        [&](int i) { return q ? q[first_place + i] : 0.0f; },
-        [&](int step, uint32_t first, uint32_t second) {
-          asm volatile("st.shared.v2.u32 [%0], {%1, %2};" ::"r"(query_fragment<kSteps>(tile, step)),
-                       "r"(first), "r"(second)
-                       : "memory");
-        });
-    if (lane() % 4 == 0 && row_of_column() < kTileRows)
-      shared_.factors[tile * kTileRows + row_of_column()] = factor;
-  }
-  // element(i): i behind the first one of this lane's. Leaves its part of each step's fragment; returns what
-  // scores are to be multiplied with.
-  template <KvFormat format, class Element, class Leave>
-  __device__ float halve_query(const Element& element, const Leave& leave) const {
-    constexpr int kPairs = kKeyPairs<kHeadDim>;
-    float x[kPairs][2];
-    float largest = 0;
-#pragma unroll
-    for (int t = 0; t < kPairs; ++t) {
-#pragma unroll
-      for (int half = 0; half < 2; ++half) {
-        x[t][half] = element(Codes<format, kPairs>::place(0, t, half));
-        largest = fmaxf(largest, fabsf(x[t][half]));
-      }
-    }
-    for (int mask = 1; mask < 4; mask *= 2)
-      largest = fmaxf(largest, __shfl_xor_sync(0xffffffff, largest, mask));
-    const QueryScale scale(largest);
-#pragma unroll
-    for (int t = 0; t < kPairs; t += 2) {
-      const uint32_t first = bits_of(__floats2half2_rn(x[t][0] * scale.up, x[t][1] * scale.up));
-      const uint32_t second = bits_of(__floats2half2_rn(x[t + 1][0] * scale.up, x[t + 1][1] * scale.up));
-      leave(t / 2, first, second);
-    }
-    return scale.down * p_.scale;
-  }
-  // Of a row of projections, by a warp; null: zeros. They become integers of kPlanes bits, and these planes,
-  // two of them for each of four rows in a fragment.
-  __device__ void store_planes(int row, const float* q) {
-    constexpr int kWords = kSketchOut / 32, kMost = (1 << (kPlanes - 1)) - 1;
-    float x[kWords], largest = 0;
-#pragma unroll
-    for (int word = 0; word < kWords; ++word) {
-      x[word] = q ? q[32 * word + lane()] : 0.0f;
-      largest = max_or_nan(largest, fabsf(x[word]));
-    }
-    largest = __uint_as_float(__reduce_max_sync(0xffffffff, __float_as_uint(largest)));
-    constexpr float kLeast = 1e-30f;
-    const float up = largest <= kLeast ? 0.0f : kMost / largest;
-    int total = 0;
-#pragma unroll
-    for (int word = 0; word < kWords; ++word) {
-      const int rounded = __float2int_rn(x[word] * up);
-      total += rounded;
-      uint32_t own = 0;  // plane of this lane's number
-#pragma unroll
-      for (int plane = 0; plane < kPlanes; ++plane) {
-        const uint32_t bits = __ballot_sync(0xffffffff, rounded >> plane & 1);
-        if (lane() == plane) own = bits;
-      }
-      const int column = row % 4 * 2 + lane() % 2;
-      const uint32_t at = plane_fragment(row / kTileRows, row % kTileRows / 4, lane() / 2) +
-                          (column * 4 + word / 2 - lane()) * 8;
-      if (lane() < kPlanes)
-        asm volatile("st.shared.u32 [%0], %1;" ::"r"(at + word % 2 * 4), "r"(own) : "memory");
-    }
-    total = __reduce_add_sync(0xffffffff, total);
-    if (lane() != 0) return;
-    shared_.factors[row] = largest <= kLeast ? 0.0f : largest / kMost * p_.scale;
-    shared_.totals[row] = total;
-  }
-  // Of this lane: planes 2 pair and 2 pair + 1 of four rows, the first or second ones of a tile.
-  __device__ uint32_t plane_fragment(int tile, int half, int pair) const {
-    return query_fragment<kSketchOut / 16>(tile, half * (kPlanes / 2) + pair);
-  }
-
-  // Of this lane, of one step of so many.
-  template <int n_steps>
-  __device__ uint32_t query_fragment(int tile, int step) const {
-    return queries_ + ((tile * n_steps + step) * 32 + lane()) * 8;
-  }
-  __device__ static void load_fragment(uint32_t at, uint32_t (&b)[2]) {
-    asm volatile("ld.shared.v2.u32 {%0, %1}, [%2];" : "=r"(b[0]), "=r"(b[1]) : "r"(at));
   }
 
   // ---- Sixteen keys ----
@@ -408,8 +259,9 @@ class PackedWorker {
     return {kept(part.at), kept(part.step), kept(part.how), part.signs};
   }
 
-  using Scores = float[kTiles][2][kSides];  // keys that are rows lane / 4 and + 8, columns of own_row()
-  using Weights = uint32_t[kTiles][2];      // of keys 2 * (lane % 4).., and + 8, of column lane / 4
+  using Scores =
+      float[kTiles][2][kSides];         // keys that are rows lane / 4 and + 8, columns of Columns::own_row()
+  using Weights = uint32_t[kTiles][2];  // of keys 2 * (lane % 4).., and + 8, of column lane / 4
 
   __device__ void start_segment() {
 #pragma unroll
@@ -473,7 +325,7 @@ class PackedWorker {
         if constexpr (kTiles == 1) {
           b[0] = q_[step][0], b[1] = q_[step][1];
         } else {
-          load_fragment(query_fragment<kSteps>(tile, step), b);
+          queries_.load(tile, step, b);
         }
         multiply_add_f16(sums[tile][step % 2], a, b[0], b[1]);
       }
@@ -519,7 +371,7 @@ class PackedWorker {
           if constexpr (kTiles * kHalves == 1) {
             b[0] = q_[pair][0], b[1] = q_[pair][1];
           } else {
-            load_fragment(plane_fragment(tile, half, pair), b);
+            queries_.load_planes(tile, half, pair, b);
           }
           int counts[4] = {};
           count_common_bits(counts, a, b[0], b[1]);
@@ -529,7 +381,7 @@ class PackedWorker {
             sums[i / 2] += plane == kPlanes - 1 ? -(counts[i] << plane) : counts[i] << plane;
           }
         }
-        const int total = shared_.totals[tile * kTileRows + half * 4 + lane() % 4];
+        const int total = shared_.of_rows.totals[tile * kTileRows + half * 4 + lane() % 4];
 #pragma unroll
         for (int i = 0; i < 2; ++i) own[i][half] = static_cast<float>(2 * sums[i] - total) * norms[i];
       }
@@ -540,7 +392,7 @@ class PackedWorker {
           if constexpr (kSides == 1) {
             scores[tile][key][side] = own[key][0];
           } else {
-            const int from = lane() / 4 * 4 + own_row(side) % 4;
+            const int from = lane() / 4 * 4 + Columns::own_row(side) % 4;
             const float first = __shfl_sync(0xffffffff, own[key][0], from);
             const float second = __shfl_sync(0xffffffff, own[key][kHalves - 1], from);
             scores[tile][key][side] = lane() % 4 < 2 ? first : second;
@@ -602,7 +454,7 @@ class PackedWorker {
     for (int side = 0; side < kSides; ++side) {
 #pragma unroll
       for (int tile = 0; tile < kTiles; ++tile) {
-        const int n_visible = shared_.visible[tile * kTileRows + own_row(side)] - first - own_key_;
+        const int n_visible = shared_.visible[tile * kTileRows + Columns::own_row(side)] - first - own_key_;
 #pragma unroll
         for (int key = 0; key < 2; ++key)
           if (key * order().apart() >= n_visible) scores[tile][key][side] = -INFINITY;
@@ -693,7 +545,7 @@ class PackedWorker {
     const int part = warp_ % parts_.n_parts;
 #pragma unroll
     for (int tile = 0; tile < kTiles; ++tile) {
-      const int row = tile * kTileRows + own_row(0) - round * kRoundRows;  // the first of kSides
+      const int row = tile * kTileRows + Columns::own_row(0) - round * kRoundRows;  // the first of kSides
       float sums[kSides];
 #pragma unroll
       for (int side = 0; side < kSides; ++side) sums[side] = sum_[tile][side];
@@ -734,7 +586,7 @@ class PackedWorker {
   int n_started_ = 0;                // runs that are on their way before the first is waited for
   std::byte* newest_row_ = nullptr;  // see PreparedHeads
   const int n_keys_, segment_keys_;
-  const uint32_t queries_;
+  const Queries queries_;
   int least_visible_;
   int own_key_, own_value_;  // see KeyOrder
   RowPart k_part_, v_part_;  // where they are kept

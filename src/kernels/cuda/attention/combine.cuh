@@ -158,7 +158,7 @@ class RowsSoFar {
   }
   // Of a piece in the row.
   __device__ static int place(int i) {
-    return (i * kRowThreads + static_cast<int>(threadIdx.x) % kRowThreads) * kPiece;
+    return (i * kRowThreads + static_cast<int>(threadIdx.x % kRowThreads)) * kPiece;
   }
   __device__ static void store(float* row, const Piece (&pieces)[kPieces]) {
 #pragma unroll

@@ -18,7 +18,7 @@ class TileEnd {
         is_gated_(p.is_gated),
         adds_(end == MatmulEnd::add) {
     row_ = (tile - output_.first_tile) * (is_gated_ ? kFewRows / 2 : kFewRows) +
-           static_cast<int>(threadIdx.x) % 32 / 4;
+           static_cast<int>(threadIdx.x % 32) / 4;
   }
 
   // What the sums are added to.
@@ -43,7 +43,7 @@ class TileEnd {
 
  private:
   __device__ static int token(int column, int i) {
-    return column * kColumnTokens + static_cast<int>(threadIdx.x) % 4 * 2 + i % 2;
+    return column * kColumnTokens + static_cast<int>(threadIdx.x % 4) * 2 + i % 2;
   }
   __device__ bool stores(int column, int i) const {
     return row_ + i / 2 * 8 < output_.n_out && token(column, i) < n_tokens_ && !(is_gated_ && i >= 2);

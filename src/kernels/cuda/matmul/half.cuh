@@ -127,7 +127,7 @@ class PartOfX {
  private:
   static constexpr int kApart = 4 * 32;  // a lane's pieces
   __device__ static int place(int i) {
-    return i * kApart + static_cast<int>(threadIdx.x) % 32 * 4;
+    return i * kApart + static_cast<int>(threadIdx.x % 32) * 4;
   }
   __device__ float4 load(int i) const {
     return place(i) < n_ ? *reinterpret_cast<const float4*>(x_ + place(i)) : float4{};

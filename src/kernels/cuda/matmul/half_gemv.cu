@@ -113,7 +113,7 @@ __global__ void __launch_bounds__(32 * kMostParts, resident_blocks(kHeld))
   extern __shared__ uint4 shared[];
   __shared__ float sums[2][kMostParts][kRows];
   let_next_start();
-  const int thread = threadIdx.x, lane = thread % 32, part = thread / 32;
+  const int thread = threadIdx.x, lane = threadIdx.x % 32, part = threadIdx.x / 32;
   const int begin = part * parts.units;
   const int end = min(begin + parts.units, (p.n_in + kHalfStepValues - 1) / kHalfStepValues);
   const int n_stages = steps_ahead.n_stages;

@@ -57,7 +57,7 @@ struct RowsAhead {
  private:
   // Of the tile, that this lane's piece i is of.
   __device__ static int row(int i) {
-    return i * (kRows / kLanePieces) + static_cast<int>(threadIdx.x) % 32 / kStepPieces;
+    return i * (kRows / kLanePieces) + static_cast<int>(threadIdx.x % 32) / kStepPieces;
   }
 
   __device__ void find_rows() {

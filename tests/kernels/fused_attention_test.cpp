@@ -32,6 +32,7 @@ class FusedAttention : public KernelTest {
     int32_t length = kLength;
     int32_t window = 0;       // positions before its own that a token sees; 0: all
     bool is_damaged = false;  // two values that are no numbers
+    int64_t least_bound = 0;  // on positions; a recorded step's may be far above them
   };
 
   struct Result {
@@ -54,6 +55,7 @@ class FusedAttention : public KernelTest {
     const Tensor v_all = bench.upload({setting.head_dim, n_kv, n_all, 1}, inputs[1]);
     const BatchView everything = pages.places().on(bench);
     BatchView batch = places.on(bench);
+    batch.n_kv_bound = std::max(batch.n_kv_bound, setting.least_bound);
     if (setting.window > 0) {
       std::vector<int32_t> first = places.pos;
       for (int32_t& position : first) position = std::max(position - setting.window, 0);
@@ -213,6 +215,35 @@ TEST_P(FusedAttention, EveryPlaceOfAPageDoesToo) {
     for (const int32_t pos : positions) {
       compare({.k = format, .v = format, .length = 257}, {TokenPlaces().add(1, pos, 1)});
       if (HasFailure() || IsSkipped()) return;
+    }
+  }
+}
+
+// A bound chooses how keys are shared out, and among kernels that look codes up in other tables.
+TEST_P(FusedAttention, AnyBoundDoesToo) {
+  if (!fuses_rows(tested().stream(), 1)) GTEST_SKIP() << "the device has an operation for each";
+  using enum KvFormat;
+  for (const KvFormat format : {f16, q8_0, q4_0, tbq4_0, tbq3_0}) {
+    if (format != f16 && is_software_vulkan()) continue;  // as above
+    for (const int64_t n_head : {2, 8}) {
+      Setting setting{.k = format, .v = format, .n_head = n_head};
+      const KvPages pages = pages_of(setting);
+      for (const int32_t pos : {0, 17, 300, 2599}) {
+        SCOPED_TRACE(testing::Message() << name_of(format) << ", " << n_head << " heads, row " << pos);
+        const TokenPlaces places = TokenPlaces().add(1, pos, 1);
+        const auto inputs = inputs_of(setting, pages, places);
+        setting.least_bound = 0;
+        const Result least = run(setting, pages, inputs, places, true);
+        for (const int64_t bound : {24576, 24577, 33000}) {
+          setting.least_bound = bound;
+          for (const bool is_fused : {true, false}) {
+            const Result got = run(setting, pages, inputs, places, is_fused);
+            ASSERT_EQ(0, std::memcmp(got.out.data(), least.out.data(), got.out.size() * sizeof(float)))
+                << "bound " << bound << ", fused: " << is_fused;
+            ASSERT_EQ(got.pages, least.pages);
+          }
+        }
+      }
     }
   }
 }

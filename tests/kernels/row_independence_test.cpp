@@ -384,7 +384,8 @@ TEST_P(RowIndependence, CompressedAttentionOfManySequences) {
   if (!tested().device().ops().transforms_kv) GTEST_SKIP() << "no compressed caches on this device yet";
   for (const auto& [k, v] : {std::pair{KvFormat::tbq4_0, KvFormat::tbq4_0},
                              {KvFormat::q4_polar, KvFormat::tbq3_0},
-                             {KvFormat::qjl1_256, KvFormat::q8_0}}) {
+                             {KvFormat::qjl1_256, KvFormat::q8_0},
+                             {KvFormat::qjl1_256, KvFormat::tbq3_0}}) {
     KvShape shape = shape_of(k, 128);
     shape.v.format = v;
     if (is_software_vulkan()) {  // which takes long to fill a cache, and to compile other pairs than

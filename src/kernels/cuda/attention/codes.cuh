@@ -43,7 +43,7 @@ __device__ inline uint32_t selected(uint32_t mask, uint32_t x, uint32_t y) {
 
 // ---- Tables ----
 
-inline constexpr int kTrellisPairs = 4096, kSignPairs = 64;
+inline constexpr int kSignPairs = 64;
 inline constexpr int kCopyBytes = 32 * 4;  // of an entry, a word for each lane
 
 // How many pairs of codes have copies.
@@ -65,7 +65,7 @@ enum class PairKeys {
 template <PairKeys kKeys>
 struct PairTables {
   static constexpr int kEntryBytes = kKeys == PairKeys::by_field ? kCopyBytes : 2 * kCopyBytes;
-  uint32_t copies, trellis, signs, end;
+  uint32_t copies, trellis, signs, end;  // those of a trellis: of one level, twice
 
   __host__ __device__ static constexpr int copies_bytes(KvFormat k, KvFormat v) {
     const int n_k = copied_pairs(k), n_v = copied_pairs(v);
@@ -76,7 +76,7 @@ struct PairTables {
   __host__ __device__ PairTables(uint32_t at, KvFormat k, KvFormat v) : copies(at) {
     trellis = copies + static_cast<uint32_t>(copies_bytes(k, v));
     const bool has_trellis = k == KvFormat::tbq3_tcq || v == KvFormat::tbq3_tcq;
-    signs = trellis + (has_trellis ? kTrellisPairs * 4 : 0);
+    signs = trellis + (has_trellis ? kTrellisSize * kCopyBytes : 0);
     const bool has_signs = k == KvFormat::q4_polar_residual || v == KvFormat::q4_polar_residual;
     end = signs + (has_signs ? kSignPairs * 4 : 0);
   }
@@ -104,13 +104,19 @@ struct PairTables {
                            [&](int key, uint32_t pair) { store_copies(key, 0, pair); });
     }
     if (signs > trellis) {
-      static_assert(kTrellisSize == 2 * kThreads && kTrellisPairs / kTrellisSize == 8);
-      const int thread = threadIdx.x;
-      const float own[2] = {kTrellisLevels[thread], kTrellisLevels[thread + kThreads]};
+      // A warp has consecutive levels, four of which it stores at once.
+      constexpr int kOwn = kTrellisSize / kThreads, kAtOnce = 4;
+      const unsigned lane = threadIdx.x % 32, first = threadIdx.x / 32 * 32 * kOwn;
 #pragma unroll
-      for (int i = 0; i < kTrellisPairs / kThreads; ++i) {
-        const int pair = i * kThreads + thread;
-        store(trellis + 4 * pair, pair_of_floats(own[i % 2], kTrellisLevels[pair / 8]));
+      for (int of_lane = 0; of_lane < kOwn; ++of_lane) {
+        const float level = kTrellisLevels[first + 32 * of_lane + lane];
+        const uint32_t twice = pair_of_floats(level, level);
+#pragma unroll
+        for (int i = 0; i < 32; i += kAtOnce) {
+          const unsigned at = i + lane / 8;
+          store_four(trellis + (first + 32 * of_lane + at) * kCopyBytes + lane % 8 * 16,
+                     __shfl_sync(0xffffffff, twice, at));
+        }
       }
     }
     if (end > signs && threadIdx.x < kSignPairs) {
@@ -119,12 +125,12 @@ struct PairTables {
     }
   }
 
-  // This lane's copy of an entry, for keys, and how far those for values are behind.
+  // This lane's copy of an entry, for keys, and how far those for values in a format are behind.
   __device__ static uint32_t own_copy() {
     return 4 * (threadIdx.x % 32);
   }
-  __device__ static constexpr uint32_t copies_apart() {
-    return kKeys == PairKeys::by_side ? kCopyBytes : 0;
+  __device__ static constexpr uint32_t copies_apart(KvFormat format) {
+    return kKeys == PairKeys::by_side && copied_pairs(format) > 0 ? kCopyBytes : 0;
   }
   // The pair that a byte of words is the key of.
   template <int kWords>
@@ -133,6 +139,11 @@ struct PairTables {
       return shared_word(copies + __byte_perm(words[i / 4], own_copy, 0x5504 | i % 4 << 4));
     const uint32_t moved = i % 4 == 0 ? words[i / 4] << 7 : words[i / 4] >> (8 * (i % 4) - 7);
     return shared_word(copies + masked_or(moved, 0x7f80, own_copy));
+  }
+  // The level of a state, twice, whose nine bits begin at a bit of a row of words.
+  template <int kWords>
+  __device__ uint32_t of_state(const uint32_t (&words)[kWords], int bit, uint32_t own_copy) const {
+    return shared_word(trellis + masked_or(bits_moved<9, 7>(words, bit), 511 << 7, own_copy));
   }
   // The pair that six bits of a row of words, from a multiple of six on, are the key of.
   template <int kWords>
@@ -157,12 +168,12 @@ struct PairTables {
   __device__ static uint32_t pair_of_floats(float first, float second) {
     return bits_of(__floats2half2_rn(first, second));
   }
+  __device__ static void store_four(uint32_t at, uint32_t word) {
+    asm volatile("st.shared.v4.u32 [%0], {%1, %1, %1, %1};" ::"r"(at), "r"(word) : "memory");
+  }
   // The lane's four copies of an entry, for all lanes by eight of them.
   __device__ void store_copies(int entry, int side, uint32_t pair) const {
-    asm volatile("st.shared.v4.u32 [%0], {%1, %1, %1, %1};" ::"r"(copies + entry * kEntryBytes + side +
-                                                                  threadIdx.x % 8 * 16),
-                 "r"(pair)
-                 : "memory");
+    store_four(copies + entry * kEntryBytes + side + threadIdx.x % 8 * 16, pair);
   }
   template <int kThreads, class Visit>
   __device__ static void with_pairs(KvFormat format, const Visit& visit) {
@@ -210,14 +221,18 @@ struct RowPart {
   __device__ static RowPart of_block(uint32_t at) { return {at & ~3u, at, at % 4 == 0 ? 0x1010u : 0x3232u}; }
 };
 
-// 4 * kWords bytes of a row. Up to four bytes behind them are read, too.
-template <KvFormat format, int kWords>
+// kBytes of a row, from an even address on if they are even; what is behind them in `words` is anything. No
+// word is read that they have no part of: the loop over keys waits for shared memory more than for anything
+// else.
+template <KvFormat format, int kBytes, int kWords>
 __device__ inline void load_words(uint32_t (&words)[kWords], uint32_t row, const RowPart& part) {
+  constexpr int kMostBefore = kBytes % 2 == 0 ? 2 : 3, kRaw = (kMostBefore + kBytes + 3) / 4;
+  static_assert(kBytes > 4 * (kWords - 1) && kBytes <= 4 * kWords);
   const uint32_t at = row + part.at, shift = kHasWholeWords<format> ? part.how : at % 4 * 8;
   const uint32_t first = kHasWholeWords<format> ? at : at & ~3u;
   uint32_t raw[kWords + 1];
 #pragma unroll
-  for (int i = 0; i <= kWords; ++i) raw[i] = shared_word(first + 4 * i);
+  for (int i = 0; i <= kWords; ++i) raw[i] = i < kRaw ? shared_word(first + 4 * i) : 0;
 #pragma unroll
   for (int i = 0; i < kWords; ++i) words[i] = __funnelshift_r(raw[i], raw[i + 1], shift);
 }
@@ -233,10 +248,6 @@ __device__ inline void load_block(uint32_t (&words)[kWords], uint32_t& step, uin
   step = __byte_perm(raw[0], 0, part.how);
 #pragma unroll
   for (int i = 0; i < kWords; ++i) words[i] = __byte_perm(raw[i], raw[i + 1], part.how + kBehindStep);
-}
-
-__device__ inline uint32_t twice(uint32_t half) {
-  return __byte_perm(half, 0, 0x1010);
 }
 
 // ---- Halves of pairs ----
@@ -274,18 +285,27 @@ __device__ inline void exchange_bytes(uint32_t (&x)[kWords], uint32_t (&y)[kWord
 // ---- Formats ----
 
 // kPairs pairs of a row, those of number `unit` on of as many units as there are lanes for a row. `own_copy`:
-// see PairTables. Stored values are the pair times `step`, which is there twice; those
+// see PairTables. Stored values are the pair times `step`; those
 // of a place in a row are the stored elements place(unit, t, half). That is place(unit, 0, 0) + place(0, t,
-// half), of which nothing is carried from one sixteen of elements to the next. kExchanges: exchange_halves()
-// of the same part of two rows leaves pairs of both rows' first elements in x, of their second ones in y.
+// half), of which nothing is carried from one sixteen of elements to the next.
+// `step` is in its low half, and where the pairs are those of a block (kIsBlock), in the other one, too.
 // Of 32 elements that are a unit, slot() is 2 * t + half of the one with that number.
 template <KvFormat format, int kPairs>
 struct Codes;
 
+// How pairs of two rows, x and y, become those of their first elements and those of their second ones.
+enum class TwoRows {
+  by_codes,  // exchange_halves() of both rows' codes leaves the former in x, the latter in y
+  by_ones,   // what pairs are put together of are looked up one by one
+  by_pairs,  // halves of pairs change places
+};
+
 template <int kPairs>
 struct Codes<KvFormat::tbq4_0, kPairs> {
-  static constexpr bool kHasStep = true, kExchanges = true;
+  static constexpr bool kHasStep = true;
+  static constexpr TwoRows kTwoRows = TwoRows::by_codes;
   static constexpr int kBlockElements = 32, kBlockBytes = sizeof(BlockTbq4_0);
+  static constexpr bool kIsBlock = kBlockElements == 2 * kPairs;
   uint32_t words[kPairs / 4], step;
 
   __host__ __device__ static constexpr int place(int unit, int t, int half) {
@@ -302,8 +322,8 @@ struct Codes<KvFormat::tbq4_0, kPairs> {
     if constexpr (kPairs == 16) {
       load_block(words, step, row, part);
     } else {
-      step = twice(shared_half(row + part.step));
-      load_words<KvFormat::tbq4_0>(words, row, part);
+      step = shared_half(row + part.step);
+      load_words<KvFormat::tbq4_0, kPairs>(words, row, part);
     }
   }
   __device__ static void exchange_halves(Codes& x, Codes& y) { exchange_codes<4>(x.words, y.words); }
@@ -315,8 +335,10 @@ struct Codes<KvFormat::tbq4_0, kPairs> {
 
 template <int kPairs>
 struct Codes<KvFormat::q4_0, kPairs> {
-  static constexpr bool kHasStep = true, kExchanges = true;
+  static constexpr bool kHasStep = true;
+  static constexpr TwoRows kTwoRows = TwoRows::by_codes;
   static constexpr int kBlockElements = 32, kBlockBytes = sizeof(BlockQ4_0);
+  static constexpr bool kIsBlock = kBlockElements == 2 * kPairs;
   uint32_t words[kPairs / 4], step;
 
   // Nibbles two bytes apart: of four bytes, the low ones of bytes 0, 2, their high ones, those of 1, 3.
@@ -337,8 +359,8 @@ struct Codes<KvFormat::q4_0, kPairs> {
     if constexpr (kPairs == 16) {
       load_block(words, step, row, part);
     } else {
-      step = twice(shared_half(row + part.step));
-      load_words<KvFormat::q4_0>(words, row, part);
+      step = shared_half(row + part.step);
+      load_words<KvFormat::q4_0, kPairs>(words, row, part);
     }
   }
   __device__ static void exchange_halves(Codes& x, Codes& y) {
@@ -358,8 +380,10 @@ struct Codes<KvFormat::q4_0, kPairs> {
 
 template <int kPairs>
 struct Codes<KvFormat::q8_0, kPairs> {
-  static constexpr bool kHasStep = true, kExchanges = true;
+  static constexpr bool kHasStep = true;
+  static constexpr TwoRows kTwoRows = TwoRows::by_codes;
   static constexpr int kBlockElements = 32, kBlockBytes = kQ8Bytes;
+  static constexpr bool kIsBlock = kBlockElements == 2 * kPairs;
   uint32_t words[kPairs / 2], step;
 
   __host__ __device__ static constexpr int place(int unit, int t, int half) {
@@ -375,8 +399,8 @@ struct Codes<KvFormat::q8_0, kPairs> {
     if constexpr (kPairs == 16) {
       load_block(words, step, row, part);
     } else {
-      step = twice(shared_half(row + part.step));
-      load_words<KvFormat::q8_0>(words, row, part);
+      step = shared_half(row + part.step);
+      load_words<KvFormat::q8_0, 2 * kPairs>(words, row, part);
     }
 #pragma unroll
     for (uint32_t& word : words) word ^= 0x80808080;
@@ -393,8 +417,10 @@ struct Codes<KvFormat::q8_0, kPairs> {
 
 template <int kPairs>
 struct Codes<KvFormat::tbq3_0, kPairs> {
-  static constexpr bool kHasStep = true, kExchanges = true;
+  static constexpr bool kHasStep = true;
+  static constexpr TwoRows kTwoRows = TwoRows::by_codes;
   static constexpr int kBlockElements = 32, kBlockBytes = sizeof(BlockTbq3_0);
+  static constexpr bool kIsBlock = kBlockElements == 2 * kPairs;
   static constexpr int kWords = (6 * kPairs + 31) / 32;
   uint32_t words[kWords], step;
 
@@ -411,8 +437,8 @@ struct Codes<KvFormat::tbq3_0, kPairs> {
     if constexpr (kPairs == 16) {
       load_block(words, step, row, part);
     } else {
-      step = twice(shared_half(row + part.step));
-      load_words<KvFormat::tbq3_0>(words, row, part);
+      step = shared_half(row + part.step);
+      load_words<KvFormat::tbq3_0, 6 * kPairs / 8>(words, row, part);
     }
   }
   __device__ static void exchange_halves(Codes& x, Codes& y) { exchange_codes<3>(x.words, y.words); }
@@ -424,8 +450,10 @@ struct Codes<KvFormat::tbq3_0, kPairs> {
 
 template <int kPairs>
 struct Codes<KvFormat::tbq3_tcq, kPairs> {
-  static constexpr bool kHasStep = true, kExchanges = false;
+  static constexpr bool kHasStep = true;
+  static constexpr TwoRows kTwoRows = TwoRows::by_ones;
   static constexpr int kBlockElements = 128, kBlockBytes = sizeof(BlockTbq3Tcq);
+  static constexpr bool kIsBlock = kBlockElements == 2 * kPairs;
   static constexpr int kWords = (6 * kPairs + 6 + 31) / 32;
   uint32_t words[kWords], step;
 
@@ -437,20 +465,26 @@ struct Codes<KvFormat::tbq3_tcq, kPairs> {
     return RowPart::of_words<KvFormat::tbq3_tcq>(2 + unit * kPairs * 6 / 8, 0);
   }
   __device__ void load(uint32_t row, const RowPart& part) {
-    step = twice(shared_half(row + part.step));
-    load_words<KvFormat::tbq3_tcq>(words, row, part);
+    step = shared_half(row + part.step);
+    load_words<KvFormat::tbq3_tcq, (6 * kPairs + 6 + 7) / 8>(words, row, part);
   }
-  // Two states that follow each other have 12 bits.
   template <class Tables>
-  __device__ uint32_t pair(int t, const Tables& tables, uint32_t) const {
-    return shared_word(tables.trellis + (bits_moved<12, 2>(words, 6 * t) & 0x3ffc));
+  __device__ uint32_t pair(int t, const Tables& tables, uint32_t own_copy) const {
+    return pair_of(one(2 * t, tables, own_copy), one(2 * t + 1, tables, own_copy));
+  }
+  // Half of a pair, twice.
+  template <class Tables>
+  __device__ uint32_t one(int i, const Tables& tables, uint32_t own_copy) const {
+    return tables.of_state(words, 3 * i, own_copy);
   }
 };
 
 template <int kPairs>
 struct Codes<KvFormat::q4_polar, kPairs> {
-  static constexpr bool kHasStep = true, kExchanges = true;
+  static constexpr bool kHasStep = true;
+  static constexpr TwoRows kTwoRows = TwoRows::by_codes;
   static constexpr int kBlockElements = 128, kBlockBytes = sizeof(BlockQ4Polar);
+  static constexpr bool kIsBlock = kBlockElements == 2 * kPairs;
   uint32_t words[kPairs / 4], step;
 
   __host__ __device__ static constexpr int place(int unit, int t, int half) {
@@ -461,8 +495,8 @@ struct Codes<KvFormat::q4_polar, kPairs> {
     return RowPart::of_words<KvFormat::q4_polar>(2 + unit * kPairs, 0);
   }
   __device__ void load(uint32_t row, const RowPart& part) {
-    step = twice(shared_half(row + part.step));
-    load_words<KvFormat::q4_polar>(words, row, part);
+    step = shared_half(row + part.step);
+    load_words<KvFormat::q4_polar, kPairs>(words, row, part);
   }
   __device__ static void exchange_halves(Codes& x, Codes& y) { exchange_codes<4>(x.words, y.words); }
   template <class Tables>
@@ -474,9 +508,9 @@ struct Codes<KvFormat::q4_polar, kPairs> {
 template <int kPairs>
 struct Codes<KvFormat::q4_polar_residual, kPairs> : Codes<KvFormat::q4_polar, kPairs> {
   using Base = Codes<KvFormat::q4_polar, kPairs>;
-  static constexpr bool kExchanges = false;  // signs are of pairs
-  uint32_t flip;                             // of signs
-  uint32_t own_signs;                        // of the unit, from the first pair on
+  static constexpr TwoRows kTwoRows = TwoRows::by_pairs;  // which have signs
+  uint32_t flip;                                          // of signs
+  uint32_t own_signs;                                     // of the unit, from the first pair on
 
   __device__ static RowPart part(int unit) {
     RowPart part = Base::part(unit);
@@ -497,8 +531,10 @@ struct Codes<KvFormat::q4_polar_residual, kPairs> : Codes<KvFormat::q4_polar, kP
 
 template <int kPairs>
 struct Codes<KvFormat::f16, kPairs> {
-  static constexpr bool kHasStep = false, kExchanges = true;
+  static constexpr bool kHasStep = false;
+  static constexpr TwoRows kTwoRows = TwoRows::by_codes;
   static constexpr int kBlockElements = 1, kBlockBytes = 2;
+  static constexpr bool kIsBlock = kBlockElements == 2 * kPairs;
   uint32_t words[kPairs], step;
 
   __host__ __device__ static constexpr int place(int unit, int t, int half) {
@@ -524,11 +560,12 @@ struct Codes<KvFormat::f16, kPairs> {
 template <int kPairs>
 struct Codes<KvFormat::qjl1_256, kPairs> {
   static constexpr int kBlockElements = 256, kBlockBytes = sizeof(BlockQjl1_256);
+  static constexpr bool kIsBlock = kBlockElements == 2 * kPairs;
   uint32_t words[2];
 
   __device__ static RowPart part(int unit) { return RowPart::of_words<KvFormat::qjl1_256>(8 * unit, 32); }
   __device__ void load(uint32_t row, const RowPart& part) {
-    load_words<KvFormat::qjl1_256>(words, row, part);
+    load_words<KvFormat::qjl1_256, 8>(words, row, part);
   }
   __device__ static float norm(uint32_t row, const RowPart& part) {
     return __uint_as_float(shared_half(row + part.step) << 16);

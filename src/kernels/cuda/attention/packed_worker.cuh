@@ -126,7 +126,7 @@ class PackedWorker {
 
   __device__ void add_segment(int segment) {
     start_segment();
-    const int end = min(n_keys_, (segment + 1) * segment_keys_);
+    const auto end = static_cast<int>(kept(min(n_keys_, (segment + 1) * segment_keys_)));
     for (int key = segment * segment_keys_ + warp_ * kPackedKeys; key < end;
          key += kPackedWarps * kPackedKeys) {
       load_next();
@@ -235,6 +235,12 @@ class PackedWorker {
 
   // ---- Sixteen keys ----
 
+  // Whether a row has one step, which scores, or weights, are multiplied with in place of its elements.
+  template <class Row>
+  __device__ static constexpr bool has_row_step() {
+    return Row::kHasStep && Row::kBlockElements == kHeadDim;
+  }
+
   // What this lane has of its first key, and of its first value.
   template <KvFormat format>
   __device__ RowPart key_part() const {
@@ -290,10 +296,12 @@ class PackedWorker {
     with_v([&](auto format) {
       // Values are on their way to registers while scores become weights.
       Values<decltype(format)::value> v;
-      load_values<decltype(format)::value>(at + kPackedKeys * k_row_bytes(),
-                                           is_end ? n_keys_ - first : kPackedKeys, v);
+      load_values<decltype(format)::value>(at + kPackedKeys * k_row_bytes(), v);
+      if (is_end) clear_values<decltype(format)::value>(n_keys_ - first, v);
+      exchange_values<decltype(format)::value>(v);
       Weights weights;
-      turn_into_weights(scores, weights);
+      turn_into_weights(scores, reference_of<Codes<decltype(format)::value, kValuePairs<kHeadDim>>>(),
+                        weights);
       add_values<decltype(format)::value>(v, weights);
     });
   }
@@ -304,11 +312,14 @@ class PackedWorker {
     constexpr int kPairs = kKeyPairs<kHeadDim>;
     constexpr int kRowBytes = kCodesBytes<format, kHeadDim>;
     using K = Codes<format, kPairs>;
-    constexpr bool kHasRowStep = K::kBlockElements == kHeadDim;  // which scores are multiplied with
+    constexpr bool kHasRowStep = has_row_step<K>();  // which scores are multiplied with
     const RowPart part = kKeepsParts ? k_part_ : key_part<format>();
     K k[2];
 #pragma unroll
     for (int i = 0; i < 2; ++i) k[i].load(at + i * order().apart() * kRowBytes, part);
+    uint32_t steps[2];
+#pragma unroll
+    for (int i = 0; i < 2; ++i) steps[i] = K::kIsBlock ? k[i].step : pair_of(k[i].step, k[i].step);
     // Two sums each, so that products need not wait for each other.
     float sums[kTiles][2][4] = {};
 #pragma unroll
@@ -317,7 +328,7 @@ class PackedWorker {
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
         a[i] = k[i % 2].pair(2 * step + i / 2, tables_, own_copy_);
-        if constexpr (K::kHasStep && !kHasRowStep) a[i] = scaled(a[i], as_half2(k[i % 2].step));
+        if constexpr (K::kHasStep && !kHasRowStep) a[i] = scaled(a[i], as_half2(steps[i % 2]));
       }
 #pragma unroll
       for (int tile = 0; tile < kTiles; ++tile) {
@@ -402,10 +413,19 @@ class PackedWorker {
     }
   }
 
-  // Weights are against a score that is no less than the largest one so far by more than a few powers of two,
-  // and changes seldom.
-  __device__ void turn_into_weights(const Scores& scores, Weights& weights) {
-    constexpr float kSlack = 8;
+  // What weights are against: a score that changes seldom, which is below none by more than `below`, and
+  // above the largest one by `above` when it changes, both as powers of two.
+  struct Reference {
+    float below, above;
+  };
+  // Where weights are multiplied with steps, as 16-bit floats, they are 1 at most, so that no product is
+  // larger than what is stored.
+  template <class Row>
+  __device__ static constexpr Reference reference_of() {
+    return has_row_step<Row>() ? Reference{0, 2} : Reference{8, 0};
+  }
+
+  __device__ void turn_into_weights(const Scores& scores, const Reference& reference, Weights& weights) {
     Scores more;  // than that score
     const auto compare = [&] {
       bool is_larger = false;
@@ -417,7 +437,7 @@ class PackedWorker {
           for (int side = 0; side < kSides; ++side) {
             float& beyond = more[tile][key][side];
             beyond = fmaf(scores[tile][key][side], factors_[tile][side], -largest_[tile][side]);
-            is_larger |= beyond > kSlack;
+            is_larger |= beyond > reference.below;
           }
         }
       }
@@ -430,7 +450,7 @@ class PackedWorker {
 #pragma unroll
         for (int side = 0; side < kSides; ++side)
           largest[side] = fmaxf(scores[tile][0][side], scores[tile][1][side]) * factors_[tile][side];
-        raise(tile, largest, kSlack);
+        raise(tile, largest, reference);
       }
       compare();
     }
@@ -463,7 +483,7 @@ class PackedWorker {
   }
 
   // Of a lane's columns, whose largest scores of these keys are those of some lanes.
-  __device__ void raise(int tile, float (&scores)[kSides], float slack) {
+  __device__ void raise(int tile, float (&scores)[kSides], const Reference& reference) {
 #pragma unroll
     for (int mask = 4; mask < 32; mask *= 2) {  // side by side: each waits for what other lanes have
 #pragma unroll
@@ -472,9 +492,10 @@ class PackedWorker {
 #pragma unroll
     for (int side = 0; side < kSides; ++side) {
       float& largest = largest_[tile][side];
-      if (!(scores[side] > largest + slack)) continue;
-      const float keep = exp2_flushed(largest - scores[side]);
-      largest = scores[side];
+      if (!(scores[side] > largest + reference.below)) continue;
+      const float before = largest;
+      largest = scores[side] + reference.above;
+      const float keep = exp2_flushed(before - largest);
       sum_[tile][side] *= keep;
 #pragma unroll
       for (int i = 0; i < kSteps; ++i) out_[tile][i][side] *= keep, out_[tile][i][side + 2] *= keep;
@@ -484,53 +505,79 @@ class PackedWorker {
   template <KvFormat format>
   using Values = Codes<format, kValuePairs<kHeadDim>>[4];  // of keys that are columns of this lane
 
-  // n_keys of these are there.
   template <KvFormat format>
-  __device__ void load_values(uint32_t at, int n_keys, Values<format>& v) const {
+  __device__ void load_values(uint32_t at, Values<format>& v) const {
     constexpr int kRowBytes = kCodesBytes<format, kHeadDim>;
-    using V = Codes<format, kValuePairs<kHeadDim>>;
     const RowPart part = kKeepsParts ? v_part_ : value_part<format>();
 #pragma unroll
     for (int i = 0; i < 4; ++i) v[i].load(at + (i % 2 + i / 2 * order().apart()) * kRowBytes, part);
-    if (n_keys < kPackedKeys) {
-      // Weights of keys that are not there are 0, and 0 times what lies there need not be.
+  }
+  // Only n_keys of these are there. Weights of others are 0, and 0 times what lies there need not be.
+  template <KvFormat format>
+  __device__ void clear_values(int n_keys, Values<format>& v) const {
+    using V = Codes<format, kValuePairs<kHeadDim>>;
 #pragma unroll
-      for (int i = 0; i < 4; ++i) {
-        if (own_value_ + i % 2 + i / 2 * order().apart() < n_keys) continue;
-        v[i].step = 0;
-        if constexpr (!V::kHasStep) {
-          for (uint32_t& word : v[i].words) word = 0;
-        }
+    for (int i = 0; i < 4; ++i) {
+      if (own_value_ + i % 2 + i / 2 * order().apart() < n_keys) continue;
+      v[i].step = 0;
+      if constexpr (!V::kHasStep) {
+        for (uint32_t& word : v[i].words) word = 0;
       }
     }
-    if constexpr (V::kExchanges) {
+  }
+  template <KvFormat format>
+  __device__ static void exchange_values(Values<format>& v) {
+    using V = Codes<format, kValuePairs<kHeadDim>>;
+    if constexpr (V::kTwoRows == TwoRows::by_codes) {
 #pragma unroll
       for (int half = 0; half < 2; ++half) V::exchange_halves(v[2 * half], v[2 * half + 1]);
     }
   }
 
+  // Pairs of two rows' elements of number 2 t and of number 2 t + 1.
+  template <class V>
+  __device__ void pairs_of(const V& x, const V& y, int t, uint32_t own_copy, uint32_t (&pairs)[2]) const {
+    if constexpr (V::kTwoRows == TwoRows::by_ones) {
+#pragma unroll
+      for (int i = 0; i < 2; ++i)
+        pairs[i] = pair_of(x.one(2 * t + i, tables_, own_copy), y.one(2 * t + i, tables_, own_copy));
+    } else {
+      const uint32_t of_x = x.pair(t, tables_, own_copy), of_y = y.pair(t, tables_, own_copy);
+      const bool are_exchanged = V::kTwoRows == TwoRows::by_codes;
+      pairs[0] = are_exchanged ? of_x : pair_of(of_x, of_y);
+      pairs[1] = are_exchanged ? of_y : __byte_perm(of_x, of_y, 0x7632);
+    }
+  }
+
   template <KvFormat format>
-  __device__ void add_values(const Values<format>& v, const Weights& weights) {
+  __device__ void add_values(const Values<format>& v, Weights& weights) {
     constexpr int kPairs = kValuePairs<kHeadDim>;
     using V = Codes<format, kPairs>;
-    const uint32_t own_copy = own_copy_ + Tables::copies_apart();
+    constexpr bool kHasRowStep = has_row_step<V>();
+    const uint32_t own_copy = own_copy_ + Tables::copies_apart(format);
     uint32_t steps[2];
     if constexpr (V::kHasStep) {
 #pragma unroll
       for (int half = 0; half < 2; ++half) steps[half] = pair_of(v[2 * half].step, v[2 * half + 1].step);
     }
+    if constexpr (kHasRowStep) {
+#pragma unroll
+      for (int tile = 0; tile < kTiles; ++tile) {
+#pragma unroll
+        for (int half = 0; half < 2; ++half)
+          weights[tile][half] = scaled(weights[tile][half], as_half2(steps[half]));
+      }
+    }
 #pragma unroll
     for (int t = 0; t < kPairs; ++t) {
-      uint32_t a[4];
+      uint32_t of_rows[2][2], a[4];
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
-        const uint32_t x = v[2 * half].pair(t, tables_, own_copy);
-        const uint32_t y = v[2 * half + 1].pair(t, tables_, own_copy);
-        a[2 * half] = V::kExchanges ? x : pair_of(x, y);
-        a[2 * half + 1] = V::kExchanges ? y : __byte_perm(x, y, 0x7632);
-        if constexpr (V::kHasStep) {
-          a[2 * half] = scaled(a[2 * half], as_half2(steps[half]));
-          a[2 * half + 1] = scaled(a[2 * half + 1], as_half2(steps[half]));
+        pairs_of(v[2 * half], v[2 * half + 1], t, own_copy, of_rows[half]);
+#pragma unroll
+        for (int i = 0; i < 2; ++i) {
+          const uint32_t pair = of_rows[half][i];
+          a[2 * half + i] = V::kHasStep && !kHasRowStep ? scaled(pair, as_half2(steps[half])) : pair;
         }
       }
 #pragma unroll

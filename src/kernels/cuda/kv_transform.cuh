@@ -110,19 +110,25 @@ __device__ inline void signed_hadamard_32_from_stored(float (&x)[n], int lane) {
   for (float& own : x) own = __fmul_rn(own, factor);
 }
 
-// to_stored_by_warp() of a vector of 128, of which a lane has elements lane, lane + 32, ...
-__device__ inline void to_stored_of_warp(KvTransform transform, float (&x)[4], int lane) {
+// to_stored_by_warp() of vectors of 128, of each of which a lane has elements lane, lane + 32, ...
+template <int n>
+__device__ inline void to_stored_of_warp(KvTransform transform, float (&x)[n], int lane) {
+  constexpr int kOwn = 4;  // of a vector
+  static_assert(n % kOwn == 0);
   if (transform == KvTransform::none) return;
   if (transform == KvTransform::signed_hadamard_32) return signed_hadamard_32_of_warp(x, lane);
   const bool is_signed = transform == KvTransform::signed_hadamard_128;
+  float factors[kOwn];
 #pragma unroll
-  for (int i = 0; i < 4; ++i)
-    if (is_signed) x[i] = __fmul_rn(x[i], kSignsBefore128.of[lane + 32 * i]);
+  for (int i = 0; i < kOwn; ++i) factors[i] = is_signed ? kSignsBefore128.of[lane + 32 * i] : 1.0f;
+#pragma unroll
+  for (int i = 0; i < n; ++i)
+    if (is_signed) x[i] = __fmul_rn(x[i], factors[i % kOwn]);
   hadamard_32_of_warp(x, lane);
 #pragma unroll
-  for (int len = 1; len < 4; len *= 2) {
+  for (int len = 1; len < kOwn; len *= 2) {
 #pragma unroll
-    for (int i = 0; i < 4; ++i) {
+    for (int i = 0; i < n; ++i) {
       if (i & len) continue;
       const float a = x[i], b = x[i + len];
       x[i] = __fadd_rn(a, b);
@@ -131,12 +137,13 @@ __device__ inline void to_stored_of_warp(KvTransform transform, float (&x)[4], i
   }
   const auto root = static_cast<float>(1 / sqrt(128.0));
 #pragma unroll
-  for (int i = 0; i < 4; ++i) {
-    const float factor = is_signed ? kInverseRoot128 * kSignsAfter128.of[lane + 32 * i]
-                         : transform == KvTransform::hadamard ? root
-                                                              : 1.0f / 128;
-    x[i] = __fmul_rn(x[i], factor);
+  for (int i = 0; i < kOwn; ++i) {
+    factors[i] = is_signed                            ? kInverseRoot128 * kSignsAfter128.of[lane + 32 * i]
+                 : transform == KvTransform::hadamard ? root
+                                                      : 1.0f / 128;
   }
+#pragma unroll
+  for (int i = 0; i < n; ++i) x[i] = __fmul_rn(x[i], factors[i % kOwn]);
 }
 
 // stored [2 n] = M^T x [n], block by block; `matrix` is M [kSketchIn][kSketchOut].

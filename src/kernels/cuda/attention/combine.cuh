@@ -18,6 +18,11 @@ struct Quarters {
   alignas(16) float out[kBuffers][kDecodeWarps][kRows][kHeadDim + 8];
   float2 stats[kBuffers][kDecodeWarps][kRows];  // largest score, sum of weights
 
+  // The row that the n-th so many threads have.
+  template <int kRowThreads>
+  __device__ static int row_of_threads(int n) {
+    return n;
+  }
   __device__ float2 stats_of(int buffer, int part, int row) const { return stats[buffer][part][row]; }
   template <class Piece>
   __device__ Piece piece(int buffer, int part, int row, int element) const {
@@ -154,7 +159,7 @@ class RowsSoFar {
 
  private:
   __device__ static int own_row() {
-    return threadIdx.x / kRowThreads;
+    return Parts::template row_of_threads<kRowThreads>(threadIdx.x / kRowThreads);
   }
   // Of a piece in the row.
   __device__ static int place(int i) {

@@ -29,25 +29,28 @@ __global__ void __launch_bounds__(32 * kWarps)
   for (int i = lane; i < head_dim; i += 32) out[row * head_dim + i] = x[i];
 }
 
-// Block (row, …): a value a thread, which sums up in the scalar definition's order. Its column of the matrix,
-// which no kernel writes, is there before the queries are.
+// Blocks take turns at rows: a value a thread, which sums up in the scalar definition's order. Its column of
+// the matrix, which no kernel writes, is there before the queries are, and is loaded once for all of a
+// block's rows.
 __global__ void __launch_bounds__(kSketchOut)
-    sketch_queries(const float* matrix, const float* q, float* out, int head_dim) {
+    sketch_queries(const float* matrix, const float* q, float* out, int head_dim, int64_t n_rows) {
   extern __shared__ float x[];
   let_next_start();
   float column[kSketchIn];
 #pragma unroll
   for (int i = 0; i < kSketchIn; ++i) column[i] = matrix[i * kSketchOut + static_cast<int>(threadIdx.x)];
   wait_for_previous();
-  const int64_t row = blockIdx.x;
   const int thread = threadIdx.x;
-  for (int i = thread; i < head_dim; i += kSketchOut) x[i] = q[row * head_dim + i];
-  __syncthreads();
-  for (int first = 0; first < head_dim; first += kSketchIn) {
-    float sum = 0;
+  for (int64_t row = blockIdx.x; row < n_rows; row += gridDim.x) {
+    for (int i = thread; i < head_dim; i += kSketchOut) x[i] = q[row * head_dim + i];
+    __syncthreads();
+    for (int first = 0; first < head_dim; first += kSketchIn) {
+      float sum = 0;
 #pragma unroll
-    for (int i = 0; i < kSketchIn; ++i) sum = __fadd_rn(sum, __fmul_rn(x[first + i], column[i]));
-    out[2 * (row * head_dim + first) + thread] = sum;
+      for (int i = 0; i < kSketchIn; ++i) sum = __fadd_rn(sum, __fmul_rn(x[first + i], column[i]));
+      out[2 * (row * head_dim + first) + thread] = sum;
+    }
+    __syncthreads();  // before the next row takes this one's place
   }
 }
 
@@ -91,11 +94,12 @@ __global__ void __launch_bounds__(32 * kWarps)
 void run_transform_queries(Stream& stream, const QueryTransform& transform, const float* q, float* out,
                            int head_dim, int64_t n_rows) {
   if (is_sketch(transform.transform)) {
+    const int64_t most_blocks = gpu_of(stream).n_multiprocessors;  // whose registers one column each fills
     launch(stream, sketch_queries,
-           {.grid = dim3(static_cast<unsigned>(n_rows)),
+           {.grid = dim3(static_cast<unsigned>(std::min(n_rows, most_blocks))),
             .block = dim3(kSketchOut),
             .shared_bytes = static_cast<size_t>(head_dim) * sizeof(float)},
-           transform.sketch, q, out, head_dim);
+           transform.sketch, q, out, head_dim, n_rows);
     return;
   }
   launch(stream, transform_queries,

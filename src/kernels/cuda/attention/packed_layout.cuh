@@ -55,6 +55,13 @@ struct PackedParts {
   }
   // From the first element of a unit of Codes to another one of it.
   __device__ static constexpr int apart(int i) { return i + i / 16; }
+  // The row that the n-th so many threads have: where a warp has four of them, such that neighbours of one
+  // and of others are in different banks.
+  template <int kRowThreads>
+  __device__ static int row_of_threads(int n) {
+    static_assert(2 * kStride % 32 == 8);
+    return kRowThreads == 8 ? n / 8 * 8 + n / 4 % 2 + n % 4 * 2 : n;
+  }
   __device__ float2 stats_of(int, int part, int row) const { return stats[part * kRows + row]; }
   template <class Piece>
   __device__ Piece piece(int, int part, int row, int i) const {

@@ -13,14 +13,19 @@
 
 namespace parlance::cuda::attention {
 
-// Whether a warp turns a row's query into halves: of few rows, which meet keys of one known format.
-template <int kHeadDim, int kRows, class Formats>
-constexpr bool has_query_warps() {
+// Whether a warp turns a row's query into halves: of heads that meet keys of one known format.
+template <int kHeadDim, class Formats>
+constexpr bool has_query_rows() {
   if constexpr (Formats::kIsAny) {
     return false;
   } else {
-    return kHeadDim == kPreparedDim && kRows == 4 && Formats::kK != KvFormat::qjl1_256;
+    return kHeadDim == kPreparedDim && Formats::kK != KvFormat::qjl1_256;
   }
+}
+// The same of few rows, each of which has a warp.
+template <int kHeadDim, int kRows, class Formats>
+constexpr bool has_query_warps() {
+  return has_query_rows<kHeadDim, Formats>() && kRows == 4;
 }
 
 // Whether there is code for a Preparation: then, in formats whose blocks warps encode side by side.
@@ -196,25 +201,14 @@ struct PreparedHeads {
 
   // The row of this warp as it meets stored keys, of which a lane has an element of each unit.
   __device__ void store_query(const float (&x)[kUnits], float* factors) const {
-    using K = Codes<Formats::kK, kHeadDim / 2 / kUnits>;
-    static_assert(kHeadDim == 32 * kUnits && 2 * kKeptPairs == kUnits && [] {
-      for (int i = 0; i < 32; ++i) {
-        if (K::slot(K::place(0, i / 2, i % 2)) != i) return false;
-      }
-      return true;
-    }());
-    float largest = 0;
-#pragma unroll
-    for (int i = 0; i < kUnits; ++i) largest = fmaxf(largest, fabsf(x[i]));
-    const QueryScale scale(max_of_magnitudes(largest));
-    if (lane() == 0) factors[warp()] = scale.down * p.scale;
-    const int slot = K::slot(lane());
-    const uint32_t at = query_address(warp(), 0, slot / 8) + slot % 8 * static_cast<int>(sizeof(__half));
-#pragma unroll
-    for (int i = 0; i < kUnits; ++i) {
-      const auto bits = __half_as_ushort(__float2half_rn(x[i] * scale.up));
-      asm volatile("st.shared.u16 [%0], %1;" ::"r"(at + i * kPieceBytes), "h"(bits) : "memory");
-    }
+    static_assert(kHeadDim == 32 * kUnits && 2 * kKeptPairs == kUnits);
+    const auto store_half = [&](int unit, int slot, uint16_t bits) {
+      constexpr int kHalfBytes = 2;
+      const uint32_t at = query_address(warp(), unit, slot / 8) + slot % 8 * kHalfBytes;
+      asm volatile("st.shared.u16 [%0], %1;" ::"r"(at), "h"(bits) : "memory");
+    };
+    const float down = store_halves<Codes<Formats::kK, 16>>(x, lane(), store_half);
+    if (lane() == 0) factors[warp()] = down * p.scale;
   }
 
   // A block of 32 elements of the newest key or value, by a warp.

@@ -45,8 +45,29 @@ struct QueryNumbers {
   float factors[kNumbers];  // of a row's scores
 };
 
-// In shared memory from `address` on, as the fragments that lanes load.
-template <int kRows, int kHeadDim>
+// A row of a head of 128 as it meets stored keys, of which a lane has an element of each unit of 32, becomes
+// halves: store(unit, slot of the lane's elements, bits). Returns what its scores are to be multiplied with.
+template <class K, int kUnits, class Store>
+__device__ float store_halves(const float (&x)[kUnits], int lane, const Store& store) {
+  static_assert([] {
+    for (int i = 0; i < 32; ++i) {
+      if (K::slot(K::place(0, i / 2, i % 2)) != i) return false;
+    }
+    return true;
+  }());
+  float largest = 0;
+#pragma unroll
+  for (int i = 0; i < kUnits; ++i) largest = fmaxf(largest, fabsf(x[i]));
+  const QueryScale scale(max_of_magnitudes(largest));
+  const int slot = K::slot(lane);
+#pragma unroll
+  for (int i = 0; i < kUnits; ++i) store(i, slot, __half_as_ushort(__float2half_rn(x[i] * scale.up)));
+  return scale.down;
+}
+
+// In shared memory from `address` on, as the fragments that lanes load. kByRows: a warp turns whole rows into
+// halves, of heads of 128 that meet keys of one known format.
+template <int kRows, int kHeadDim, bool kByRows>
 struct QueryFragments {
   using Columns = RowColumns<kRows>;
   static constexpr int kTiles = Columns::kTiles, kTileRows = Columns::kTileRows, kSteps = kHeadDim / 16;
@@ -68,6 +89,8 @@ struct QueryFragments {
 #pragma unroll 1
         for (int row = warp; row < kTiles * kTileRows; row += kPackedWarps)
           store_planes(row, exists(row) ? query_of(row) : nullptr);
+      } else if constexpr (kByRows) {
+        store_rows<decltype(format)::value>(rows, warp);
       } else {
         const bool is_stored = p.k_transform == KvTransform::none;
         if (!is_stored) {
@@ -101,6 +124,31 @@ struct QueryFragments {
  private:
   __device__ static int lane() {
     return threadIdx.x % 32;
+  }
+
+  // Rows of this warp, one of each tile; zeros where there is none.
+  template <KvFormat format>
+  __device__ void store_rows(const BlockRows& rows, int warp) const {
+    constexpr int kUnits = 4, kHalfBytes = 2;
+    static_assert(kHeadDim == 32 * kUnits && kTileRows == kPackedWarps);
+    float x[kTiles * kUnits];
+#pragma unroll
+    for (int i = 0; i < kTiles * kUnits; ++i) {
+      const int row = i / kUnits * kTileRows + warp;
+      const auto at = (static_cast<int64_t>(rows.token(row)) * p.n_head + rows.head(row)) * kHeadDim;
+      x[i] = row < kRows && rows.exists(row) ? p.q[at + i % kUnits * 32 + lane()] : 0.0f;
+    }
+    to_stored_of_warp(p.k_transform, x, lane());
+#pragma unroll
+    for (int tile = 0; tile < kTiles; ++tile) {
+      const auto store_half = [&](int unit, int slot, uint16_t bits) {
+        const uint32_t at = of_step<kSteps>(tile, slot / 4, warp * kUnits + unit) + slot % 4 * kHalfBytes;
+        asm volatile("st.shared.u16 [%0], %1;" ::"r"(at), "h"(bits) : "memory");
+      };
+      const float(&of_row)[kUnits] = reinterpret_cast<const float(&)[kUnits]>(x[tile * kUnits]);
+      const float down = store_halves<Codes<format, 16>>(of_row, lane(), store_half);
+      if (lane() == 0) numbers.factors[tile * kTileRows + warp] = down * p.scale;
+    }
   }
 
   // A row's halves, by four lanes; null: zeros.
@@ -169,10 +217,14 @@ struct QueryFragments {
     numbers.totals[row] = total;
   }
 
-  // Addresses of this lane's fragments: of one step of so many, and of planes.
+  // Addresses of a lane's fragments: of one step of so many, and of planes.
+  template <int n_steps>
+  __device__ uint32_t of_step(int tile, int step, int lane) const {
+    return address + ((tile * n_steps + step) * 32 + lane) * 8;
+  }
   template <int n_steps>
   __device__ uint32_t of_step(int tile, int step) const {
-    return address + ((tile * n_steps + step) * 32 + lane()) * 8;
+    return of_step<n_steps>(tile, step, lane());
   }
   __device__ uint32_t of_planes(int tile, int half, int pair) const {
     return of_step<kSketchOut / 16>(tile, half * (kPlanes / 2) + pair);

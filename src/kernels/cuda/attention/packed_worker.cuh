@@ -31,7 +31,7 @@ class PackedWorker {
   using Tables = PairTables<Formats::kKeys>;
   static constexpr int kRows = kMostRows, kHeadDim = kDim, kThreads = 32 * kPackedWarps;
   using Columns = RowColumns<kRows>;
-  using Queries = QueryFragments<kRows, kHeadDim>;
+  using Queries = QueryFragments<kRows, kHeadDim, has_query_rows<kHeadDim, Formats>() && kRows == kDraftRows>;
   static constexpr int kTiles = Columns::kTiles, kSides = Columns::kSides, kTileRows = Columns::kTileRows;
   static constexpr int kRoundRows = kRows <= 8 ? 4 : kRows;  // that leave what they have at once
   static constexpr int kRounds = kRows / kRoundRows;

@@ -2,9 +2,11 @@
 // heads of 128, in recorded steps as the engine runs them. Layers follow each other through more keys than
 // caches hold, whose pages lie in random order. Printed as one JSON object a line.
 //
-//   device_attention_bench --device cuda:0 [--pair f16/f16] [--keys 32768] [--rows 16]
+//   device_attention_bench --device cuda:0 [--pair f16/f16] [--keys 524288] [--rows 16]
+#include <charconv>
 #include <cmath>
 #include <numeric>
+#include <span>
 #include <string>
 
 #include "base/checked.h"
@@ -50,7 +52,12 @@ class Bench : public DeviceBench {
     kv.page_bytes = kHeadsKv * kPageTokens * (kv.k_row_bytes + kv.v_row_bytes);
     kv.layer_bytes = static_cast<size_t>(n_pages) * kv.page_bytes;
     kv.buffer = pool_.get();
-    const size_t n_layers = std::max<size_t>(kPoolBytes / kv.layer_bytes, 1);
+    if (kv.layer_bytes > kPoolBytes || n_rows > n_keys) {
+      return fail(ErrorCode::invalid_argument,
+                  "{} keys of {} bytes and {} rows: expected at most {} bytes and as many rows as keys",
+                  n_keys, kv.k_row_bytes + kv.v_row_bytes, n_rows, kPoolBytes);
+    }
+    const size_t n_layers = kPoolBytes / kv.layer_bytes;
 
     inputs_.clear();
     std::vector<int32_t> pages(static_cast<size_t>(n_pages)), rows(static_cast<size_t>(n_rows));
@@ -104,20 +111,28 @@ struct Choice {
   std::string_view pair, keys, rows;
 };
 
+// The number that is chosen, or all of the usual ones.
+Result<std::vector<int64_t>> numbers_of(std::string_view name, std::string_view chosen,
+                                        std::span<const int64_t> usual) {
+  if (chosen.empty()) return std::vector<int64_t>(usual.begin(), usual.end());
+  int64_t n = 0;
+  const auto [end, error] = std::from_chars(chosen.data(), chosen.data() + chosen.size(), n);
+  if (error != std::errc() || end != chosen.data() + chosen.size() || n < 1)
+    return fail(ErrorCode::invalid_argument, "{} {}: expected a number above 0", name, chosen);
+  return std::vector<int64_t>{n};
+}
+
 Result<void> run(std::string_view device_name, const Choice& choice) {
+  PARLANCE_TRY(const auto all_keys, numbers_of("--keys", choice.keys, kKeys));
+  PARLANCE_TRY(const auto all_rows, numbers_of("--rows", choice.rows, kRows));
   PARLANCE_TRY(auto device, make_device(device_name, 0));
   Bench bench(std::move(device));
   PARLANCE_CHECK(bench.prepare());
-  const auto is_left_out = [](std::string_view chosen, int64_t n) {
-    return !chosen.empty() && chosen != std::to_string(n);
-  };
   for (const auto& [k, v] : kPairs) {
     const std::string pair = fmt::format("{}/{}", name_of(k), name_of(v));
     if (!choice.pair.empty() && choice.pair != pair) continue;
-    for (const int64_t n_keys : kKeys) {
-      if (is_left_out(choice.keys, n_keys)) continue;
-      for (const int64_t n_rows : kRows) {
-        if (is_left_out(choice.rows, n_rows)) continue;
+    for (const int64_t n_keys : all_keys) {
+      for (const int64_t n_rows : all_rows) {
         PARLANCE_TRY(const Bench::Time time, bench.time_attention(k, v, n_keys, n_rows));
         fmt::print(
             R"({{"pair": "{}", "keys": {}, "rows": {}, "seconds": {:.4g}, "least_seconds": {:.4g}, "bytes": {}}})"

@@ -30,9 +30,10 @@ class FusedAttention : public KernelTest {
     int32_t page_tokens = 64;
     bool is_equalised = false;
     int32_t length = kLength;
-    int32_t window = 0;       // positions before its own that a token sees; 0: all
-    bool is_damaged = false;  // two values that are no numbers
-    int64_t least_bound = 0;  // on positions; a recorded step's may be far above them
+    std::vector<int32_t> others = {kOther};  // lengths of sequences before it
+    int32_t window = 0;                      // positions before its own that a token sees; 0: all
+    bool is_damaged = false;                 // two values that are no numbers
+    int64_t least_bound = 0;                 // on positions; a recorded step's may be far above them
   };
 
   struct Result {
@@ -100,7 +101,9 @@ class FusedAttention : public KernelTest {
                         .head_dim_k = setting.head_dim,
                         .head_dim_v = setting.head_dim,
                         .page_tokens = setting.page_tokens};
-    return KvPages(shape, {kOther, setting.length}, random_);
+    std::vector<int32_t> lengths = setting.others;
+    lengths.push_back(setting.length);
+    return KvPages(shape, lengths, random_);
   }
 
   std::vector<std::vector<float>> inputs_of(const Setting& setting, const KvPages& pages,
@@ -246,6 +249,32 @@ TEST_P(FusedAttention, AnyBoundDoesToo) {
       }
     }
   }
+}
+
+// A row each of many sequences, whose kernel prepares the heads of all of them: as few as share a row's keys
+// among blocks and as many as do not, the newest key anywhere in a page; and a draft beside them, whose rows
+// see each other's keys.
+TEST_P(FusedAttention, AnswersOfManySequencesDoToo) {
+  using enum KvFormat;
+  std::vector<int32_t> others;
+  for (int i = 0; i < 63; ++i) others.push_back(1 + i * 5 % 67 + i % 3 * 100);
+  const auto answers = [&](size_t n) {
+    TokenPlaces places = TokenPlaces().add(static_cast<int32_t>(others.size()), 2599, 1);
+    for (size_t i = 0; i + 1 < n; ++i) places.add(static_cast<int32_t>(i), others[i] - 1, 1);
+    return places;
+  };
+  const TokenPlaces with_draft = answers(3).add(7, 20, 3);
+  for (const KvFormat format : {f16, bf16, q8_0, q4_0, tbq4_0, tbq3_0, q4_polar}) {
+    for (const int64_t n_head : {2, 8, 16}) {
+      if ((format != f16 || n_head > 2) && is_software_vulkan()) continue;  // compiled for each
+      compare(
+          {.k = format, .v = format, .n_head = n_head, .is_equalised = format == tbq4_0, .others = others},
+          {answers(3), answers(7), answers(33), answers(64), with_draft});
+      if (HasFailure() || IsSkipped()) return;
+    }
+  }
+  if (!is_software_vulkan())
+    compare({.n_head_kv = 1, .has_q_norm = false, .others = others}, {answers(3), answers(64)});
 }
 
 // What no kernel does in one go.

@@ -19,6 +19,9 @@ constexpr size_t kAlignment = 256;
 // Answers come first in a batch; beside a prompt there are few.
 constexpr int kMostSplitDecodeTokens = 64, kSplitTokensBesidePrompt = 16;
 
+// Answers whose heads attention itself prepares.
+constexpr int64_t kMostPreparedTokens = 64;
+
 Tiling tiling_of(const AttentionArgs& args, int rows, int max_tokens) {
   const auto group = static_cast<int>(args.q.ne[1] / args.kv.n_head_kv);
   const int heads = div_up(group, div_up(group, rows));
@@ -128,6 +131,7 @@ Params params_of(const Task& task) {
   p.head_dim_k = static_cast<int>(kv.head_dim_k);
   p.head_dim_v = static_cast<int>(kv.head_dim_v);
   p.n_head = static_cast<int>(args.q.ne[1]);
+  p.n_head_kv = static_cast<int>(kv.n_head_kv);
   p.group = static_cast<int>(args.q.ne[1] / kv.n_head_kv);
   p.n_tokens = static_cast<int>(args.q.ne[2]);
   p.scale = args.scale * kLog2E;
@@ -464,12 +468,13 @@ void run_attention(Stream& stream, const AttentionArgs& args) {
   run_task(stream, {.args = args, .scratch = scratch_of(stream)});
 }
 
-// Whether the kernel for an answer's row prepares what it attends with.
+// Whether the kernel for answers' rows prepares what it attends with.
 bool prepares(Stream& stream, const FusedAttentionArgs& args) {
   const AttentionArgs& attention = args.attention;
   const KvView& kv = attention.kv;
-  if (attention.q.ne[2] != 1 || attention.batch.first || kv.exact || kv.main_pages ||
-      kv.head_dim_k != kPreparedDim || args.write.style != RopeStyle::halves ||
+  const bool are_alone = attention.q.ne[2] == 1 || attention.batch.most_rows == 1;
+  if (!are_alone || attention.q.ne[2] > kMostPreparedTokens || attention.batch.first || kv.exact ||
+      kv.main_pages || kv.head_dim_k != kPreparedDim || args.write.style != RopeStyle::halves ||
       2 * args.write.angles.ne[0] != kPreparedDim)
     return false;
   const size_t shared_bytes = gpu_of(stream).shared_bytes_per_block;

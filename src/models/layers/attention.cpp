@@ -32,7 +32,8 @@ Tensor attend(Stream& s, const HyperParameters& hp, const Tensor& q, const KvVie
 }
 
 bool attends_at_once(const Stream& s, const BatchView& batch) {
-  return batch.pos.n_elements() == 1 && fuses_rows(s, 1) && !batch.copies;
+  const int64_t n = batch.pos.n_elements();
+  return (n == 1 || batch.most_rows == 1) && fuses_rows(s, n) && !batch.copies;
 }
 
 Tensor remember_and_attend(Stream& s, const AttentionWeights& w, const HyperParameters& hp,

@@ -72,11 +72,12 @@ __host__ __device__ inline int segment_keys(int n_rows, int n_keys, int many_row
   return part < 256 ? 256 : part;
 }
 
-// The only token's heads as norm_rope_write() takes them, for a kernel that does its work, too; q is not
-// normed either then.
+// Tokens' heads as norm_rope_write() takes them, for a kernel that does its work, too; q is not normed either
+// then. Of answers: no token sees what another one writes.
 struct Preparation {
-  const float *k, *v;                     // (kPreparedDim, n_head_kv); null: it is done
-  const float *q_norm, *k_norm, *angles;  // (kPreparedDim), or null; (kPreparedDim / 2, 2)
+  const float *k, *v;            // (kPreparedDim, n_head_kv, n_tokens); null: it is done
+  const float *q_norm, *k_norm;  // (kPreparedDim), or null
+  const float* angles;           // (kPreparedDim / 2, 2, n_tokens)
   float eps;
   bool is_k_searched, is_v_searched;         // by KvEncoder::search
   const float *k_shift, *k_scale, *q_scale;  // see KvView: (kPreparedDim, n_head_kv), or null
@@ -111,7 +112,7 @@ struct Params {
   int v_row_bytes;
   int head_dim_k;
   int head_dim_v;
-  int n_head;
+  int n_head, n_head_kv;
   int group;  // query heads of a KV head
   int n_tokens;
   float scale;  // of scores in units of log 2, for exp2f

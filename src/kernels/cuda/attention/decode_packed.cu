@@ -48,7 +48,7 @@ __device__ void decode_packed_tile(const Params& p, const PackedLayout& layout,
       Worker worker(p, shared, layout, parts, tables, ring, head_kv, run, range, warp);
       if (starts_early) {
         // Whoever prepares the newest key and value puts them where copies brought something else.
-        worker.start_before(Worker::kPrepares ? kAllKeys : p.pos[run.first], head_kv);
+        worker.start_before(Worker::kPrepares ? kAllKeys : p.pos[run.first], run.first, head_kv);
         wait_for_previous();
       }
       const bool has_last_keys = range.last == run.n_segments();

@@ -105,9 +105,10 @@ struct PreparedHeads {
   int n_keys, segment_keys;
   std::byte* newest_row;  // in its page: of the value, for the warps that have queries, or of the key
 
-  __device__ static std::byte* find_newest_row(const Params& p, int head_kv) {
-    const Walk walk(p, p.seq[0], head_kv);
-    return const_cast<std::byte*>(warp() < kQueryWarps ? walk.v_row(p, p.pos[0]) : walk.k_row(p, p.pos[0]));
+  __device__ static std::byte* find_newest_row(const Params& p, int token, int head_kv) {
+    const Walk walk(p, p.seq[token], head_kv);
+    const int pos = p.pos[token];
+    return const_cast<std::byte*>(warp() < kQueryWarps ? walk.v_row(p, pos) : walk.k_row(p, pos));
   }
 
   // By the whole block, all of whose warps may have filled tables before. room: kRoomBytes, at a multiple
@@ -116,8 +117,9 @@ struct PreparedHeads {
                           std::byte* room, Newest& newest, float* factors) const {
     const bool is_of_value = warp() < kQueryWarps;
     const int block = warp() % kQueryWarps;  // of the newest key or value
-    const float value = has_last_keys ? p.preparation.v[head_kv * kHeadDim + 32 * block + lane()] : 0;
-    const float key = prepare_head(norms, rows, head_kv, has_last_keys, block, factors);
+    const int newest_head = newest_head_of(p, rows.first_token, head_kv);
+    const float value = has_last_keys ? p.preparation.v[newest_head * kHeadDim + 32 * block + lane()] : 0;
+    const float key = prepare_head(norms, rows, newest_head, has_last_keys, block, factors);
     if (has_last_keys)
       encode(is_of_value, is_of_value ? value : key, block, reinterpret_cast<Room*>(room)[warp()], newest);
     __syncthreads();
@@ -177,13 +179,15 @@ struct PreparedHeads {
   }
 
   // A head of the query, or the newest key, of which this lane's element of a block is returned.
-  __device__ float prepare_head(const Norms& norms, const BlockRows& rows, int head_kv, bool has_last_keys,
-                                int block, float* factors) const {
+  __device__ float prepare_head(const Norms& norms, const BlockRows& rows, int newest_head,
+                                bool has_last_keys, int block, float* factors) const {
     const Preparation& of = p.preparation;
     const bool is_query = warp() < kQueryWarps;
     if (is_query ? warp() >= rows.n_heads : !has_last_keys) return 0;
-    KeptHead head(is_query ? p.q + (rows.first_head + warp()) * kHeadDim : of.k + head_kv * kHeadDim, lane());
-    head.norm_and_rotate(is_query ? of.q_norm : of.k_norm, norms.norm, KeptAngles(of.angles, lane()), of.eps);
+    const int query = rows.first_token * p.n_head + rows.first_head + warp();
+    KeptHead head(is_query ? p.q + query * kHeadDim : of.k + newest_head * kHeadDim, lane());
+    const KeptAngles angles(of.angles + rows.first_token * kHeadDim, lane());
+    head.norm_and_rotate(is_query ? of.q_norm : of.k_norm, norms.norm, angles, of.eps);
     const bool is_scaled = is_query ? of.q_scale : of.k_scale;
     float(&x)[2 * kKeptPairs] = head.x;
     float key = 0;

@@ -76,9 +76,9 @@ class PackedWorker {
         queries_{p, shared.of_rows, shared_address(reinterpret_cast<std::byte*>(&shared) + layout.queries)} {}
 
   // Has those of the first n_keys on their way, as far as they come first.
-  __device__ void start_before(int n_keys, int head_kv) {
+  __device__ void start_before(int n_keys, int token, int head_kv) {
     while (n_started_ < ring_.n_ahead() && cursor_.has_more_of(n_keys)) load_next(), ++n_started_;
-    if constexpr (kPrepares) newest_row_ = Heads::find_newest_row(p_, head_kv);
+    if constexpr (kPrepares) newest_row_ = Heads::find_newest_row(p_, token, head_kv);
   }
 
   // By the whole block. `has_last_keys`: of the sequence; with a Preparation, the newest key and value are

@@ -113,15 +113,16 @@ class TensorWorker {
     // Heads of queries follow the newest key and value, where these are there. A warp's next head is on its
     // way.
     const int n_written = has_last_keys ? 2 : 0, n_heads = rows.n_heads + n_written;
+    const int token = rows.first_token, newest_head = newest_head_of(p_, token, head_kv);
+    const float* const queries = p_.q + (token * p_.n_head + rows.first_head) * kHeadDim;
     const auto load = [&](int i) {
       const float* const newest = i == kWarpOfKey ? of.k : of.v;
-      return KeptHead(
-          i < n_written ? newest + head_kv * kHeadDim : p_.q + (rows.first_head + i - n_written) * kHeadDim,
-          lane);
+      return KeptHead(i < n_written ? newest + newest_head * kHeadDim : queries + (i - n_written) * kHeadDim,
+                      lane);
     };
     if (warp() < n_heads) {
       KeptHead next = load(warp());
-      const KeptAngles angles(of.angles, lane);
+      const KeptAngles angles(of.angles + token * kHeadDim, lane);
 #pragma unroll 1
       for (int i = warp(); i < n_heads; i += kDecodeWarps) {
         KeptHead head = next;

@@ -67,8 +67,8 @@ __device__ inline int rows_of_sequence(const Params& p, int token) {
   return p.is_decode ? 1 : 1 + tokens_beside(p, token, -1) + tokens_beside(p, token, 1);
 }
 
-// What a kernel for answers may take for granted: nothing; that rows are alone (see Params); that there is
-// one token, whose heads it prepares (see Preparation). Keys are then in pages of one kind, of whole steps
+// What a kernel for answers may take for granted: nothing; that rows are alone (see Params); that it prepares
+// their heads, too (see Preparation). Keys are then in pages of one kind, of whole steps
 // (see keys_ahead.cuh). It has no code for others, since what is never run makes what is run come later.
 enum class KnownRows { none, alone, prepared };
 
@@ -149,6 +149,11 @@ struct SegmentRange {
 // Keys that a token sees.
 __device__ inline int visible_keys(const Params& p, int token) {
   return keys_before(p, p.seq[token], p.pos[token] + 1);
+}
+
+// Index of a token's newest key or value among those of all heads.
+__device__ inline int newest_head_of(const Params& p, int token, int head_kv) {
+  return token * p.n_head_kv + head_kv;
 }
 
 // Index of a (token, head, segment) among partial results.

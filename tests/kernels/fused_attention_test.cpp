@@ -228,8 +228,8 @@ TEST_P(FusedAttention, AnyBoundDoesToo) {
   using enum KvFormat;
   for (const KvFormat format : {f16, q8_0, q4_0, tbq4_0, tbq3_0}) {
     if (format != f16 && is_software_vulkan()) continue;  // as above
-    for (const int64_t n_head : {2, 8}) {
-      Setting setting{.k = format, .v = format, .n_head = n_head};
+    for (const int64_t n_head : {8, 32}) {
+      Setting setting{.k = format, .v = format, .n_head = n_head, .n_head_kv = 8};
       const KvPages pages = pages_of(setting);
       for (const int32_t pos : {0, 17, 300, 2599}) {
         SCOPED_TRACE(testing::Message() << name_of(format) << ", " << n_head << " heads, row " << pos);
@@ -237,7 +237,7 @@ TEST_P(FusedAttention, AnyBoundDoesToo) {
         const auto inputs = inputs_of(setting, pages, places);
         setting.least_bound = 0;
         const Result least = run(setting, pages, inputs, places, true);
-        for (const int64_t bound : {24576, 24577, 33000}) {
+        for (const int64_t bound : {24552, 24553, 33000}) {
           setting.least_bound = bound;
           for (const bool is_fused : {true, false}) {
             const Result got = run(setting, pages, inputs, places, is_fused);

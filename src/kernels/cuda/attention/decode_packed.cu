@@ -169,10 +169,12 @@ PackedLayout layout_of(const KvView& kv, size_t room) {
 }
 
 // Whether tables that save an instruction for each pair are worth filling. A block that prepares heads comes
-// behind a product that leaves it no room to do so before: it needs more keys.
+// behind a product that leaves it no room to do so before: it needs more keys, which are all of a row's where
+// rows are many.
 bool has_large_tables(const AttentionArgs& args, bool prepares) {
-  constexpr int64_t kManyKeys = 24 << 10;
-  return !prepares || args.batch.n_kv_bound > kManyKeys;
+  constexpr int64_t kManyKeys = 744, kBlocks = 2 * 132;  // of a large GPU
+  const int64_t n_blocks_of_rows = std::min(args.q.ne[2] * args.kv.n_head_kv, kBlocks);
+  return !prepares || args.batch.n_kv_bound * n_blocks_of_rows > kManyKeys * kBlocks;
 }
 
 // Calls visit(formats) for what serves these: heads of 128 have kernels for the pairs that are likely to be

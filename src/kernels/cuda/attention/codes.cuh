@@ -65,7 +65,7 @@ enum class PairKeys {
 template <PairKeys kKeys>
 struct PairTables {
   static constexpr int kEntryBytes = kKeys == PairKeys::by_field ? kCopyBytes : 2 * kCopyBytes;
-  uint32_t copies, trellis, signs, end;  // those of a trellis: of one level, twice
+  uint32_t copies, trellis, signs, end;  // a trellis has copies of each level, twice in a word
 
   __host__ __device__ static constexpr int copies_bytes(KvFormat k, KvFormat v) {
     const int n_k = copied_pairs(k), n_v = copied_pairs(v);
@@ -285,11 +285,11 @@ __device__ inline void exchange_bytes(uint32_t (&x)[kWords], uint32_t (&y)[kWord
 // ---- Formats ----
 
 // kPairs pairs of a row, those of number `unit` on of as many units as there are lanes for a row. `own_copy`:
-// see PairTables. Stored values are the pair times `step`; those
-// of a place in a row are the stored elements place(unit, t, half). That is place(unit, 0, 0) + place(0, t,
-// half), of which nothing is carried from one sixteen of elements to the next.
-// `step` is in its low half, and where the pairs are those of a block (kIsBlock), in the other one, too.
-// Of 32 elements that are a unit, slot() is 2 * t + half of the one with that number.
+// see PairTables. Stored values are the pair times the low half of `step`, which is in the other half, too,
+// where the pairs are those of a block (kIsBlock). Those of a place in a row are the stored elements
+// place(unit, t, half). That is place(unit, 0, 0) + place(0, t, half), of which nothing is carried from one
+// sixteen of elements to the next. Of 32 elements that are a unit, slot() is 2 * t + half of the one with
+// that number.
 template <KvFormat format, int kPairs>
 struct Codes;
 

@@ -269,15 +269,13 @@ TEST_P(FusedAttention, AnswersOfManySequencesDoToo) {
   const TokenPlaces with_draft = answers(3).add(7, 20, 3);
   for (const KvFormat format : {f16, bf16, q8_0, q4_0, tbq4_0, tbq3_0, q4_polar}) {
     for (const int64_t n_head : {2, 8, 16}) {
-      if ((format != f16 || n_head > 2) && is_software_vulkan()) continue;  // compiled for each
       compare(
           {.k = format, .v = format, .n_head = n_head, .is_equalised = format == tbq4_0, .others = others},
           {answers(3), answers(7), answers(33), answers(64), with_draft});
       if (HasFailure() || IsSkipped()) return;
     }
   }
-  if (!is_software_vulkan())
-    compare({.n_head_kv = 1, .has_q_norm = false, .others = others}, {answers(3), answers(64)});
+  compare({.n_head_kv = 1, .has_q_norm = false, .others = others}, {answers(3), answers(64)});
 }
 
 // What no kernel does in one go.

@@ -53,9 +53,11 @@ class Bench : public DeviceBench {
     kv.layer_bytes = static_cast<size_t>(n_pages) * kv.page_bytes;
     kv.buffer = pool_.get();
     if (kv.layer_bytes > kPoolBytes || n_rows > n_keys) {
-      return fail(ErrorCode::invalid_argument,
-                  "{} keys of {} bytes and {} rows: expected at most {} bytes and as many rows as keys",
-                  n_keys, kv.k_row_bytes + kv.v_row_bytes, n_rows, kPoolBytes);
+      return fail(
+          ErrorCode::invalid_argument,
+          "{} keys of a layer take {} bytes, for {} rows: expected at most {} bytes, and no more rows "
+          "than keys",
+          n_keys, kv.layer_bytes, n_rows, kPoolBytes);
     }
     const size_t n_layers = kPoolBytes / kv.layer_bytes;
 

@@ -27,8 +27,8 @@ Tensor remember(Stream& s, const AttentionWeights& w, const HyperParameters& hp,
 Tensor attend(Stream& s, const HyperParameters& hp, const Tensor& q, const KvView& kv,
               const BatchView& batch);
 
-// Both in one go, where no row sees what another one writes, and the device has that for so many which are no
-// copies': see fused_ops.h.
+// Both in one go, where no row sees what another one writes, none is a copy's, and the device has that for so
+// many: see fused_ops.h.
 bool attends_at_once(const Stream& s, const BatchView& batch);
 Tensor remember_and_attend(Stream& s, const AttentionWeights& w, const HyperParameters& hp,
                            RopeStyle rope_style, const Products& qkv, const Tensor& angles, const KvView& kv,

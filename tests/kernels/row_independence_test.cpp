@@ -186,12 +186,23 @@ std::vector<std::vector<Rows>> batches() {
   return list;
 }
 
+std::vector<int32_t> usual_lengths() {
+  std::vector<int32_t> list;
+  for (int32_t seq = 0; seq < kSequences; ++seq) list.push_back(std::max(1, length_of(seq)));
+  return list;
+}
+
 // A cache filled with the same random keys and values, and attention over it.
 class AttentionBench {
  public:
   AttentionBench(OpBench bench, const KvShape& shape, int64_t n_head, std::mt19937& random,
-                 const std::vector<float>& (*values)(int64_t))
-      : bench_(std::move(bench)), shape_(shape), n_head_(n_head), pages_(shape, lengths(), random) {
+                 const std::vector<float>& (*values)(int64_t),
+                 const std::vector<int32_t>& lengths = usual_lengths())
+      : bench_(std::move(bench)),
+        shape_(shape),
+        n_head_(n_head),
+        lengths_(lengths),
+        pages_(shape, lengths, random) {
     kv_ = filled(pages_, values);
   }
 
@@ -199,9 +210,9 @@ class AttentionBench {
   void add_exact_pages(std::mt19937& random, const std::vector<float>& (*values)(int64_t)) {
     KvShape shape = shape_;
     shape.k = shape.v = {.format = KvFormat::f16};
-    exact_ = filled(KvPages(shape, lengths(), random), values);
+    exact_ = filled(KvPages(shape, lengths_, random), values);
     std::vector<int32_t> bounds;
-    for (const int32_t length : lengths()) {
+    for (const int32_t length : lengths_) {
       const int32_t n_pages = div_up(length, shape.page_tokens), first = std::min(n_pages, 1);
       bounds.insert(bounds.end(), {first, std::max(first, n_pages - 2)});
     }
@@ -244,13 +255,14 @@ class AttentionBench {
     });
   }
 
-  // Sequence `to`, which is longer, begins with the pages of `from`.
+  // Sequence `to` begins with the pages of `from`.
   void share_pages(int32_t from, int32_t to) {
-    const Tensor& table = kv_->layer(0).page_table;
+    const Tensor table = view().page_table;
     const std::vector<std::byte> bytes = bench_.download_bytes(table);
     std::vector<int32_t> pages(bytes.size() / sizeof(int32_t));
     std::memcpy(pages.data(), bytes.data(), bytes.size());
-    const int64_t max_pages = table.ne[0], n = div_up(length_of(from), shape_.page_tokens);
+    const int64_t max_pages = table.ne[0],
+                  n = div_up(lengths_[static_cast<size_t>(from)], shape_.page_tokens);
     std::copy_n(pages.begin() + from * max_pages, n, pages.begin() + to * max_pages);
     shared_table_ = bench_.upload(pages);
     shared_table_.ne = table.ne;
@@ -270,8 +282,9 @@ class AttentionBench {
 
   KvLayers filled(const KvPages& pages, const std::vector<float>& (*values)(int64_t)) {
     const KvLayers kv = pages.on(bench_, pages.unwritten());
-    const int64_t n_all = pages.places().size();
-    const Tensor k = bench_.upload({shape_.head_dim_k, 1, n_all, 1}, values(shape_.head_dim_k * n_all));
+    const int64_t n_all = pages.places().size(), n_head = shape_.n_head_kv;
+    const Tensor k =
+        bench_.upload({shape_.head_dim_k, n_head, n_all, 1}, values(shape_.head_dim_k * n_head * n_all));
     const BatchView everything = pages.places().on(bench_);
     bench_.run([&](Stream& s) {
       kv_write(s, kv.layer(0), k, k, everything);
@@ -280,15 +293,10 @@ class AttentionBench {
     return kv;
   }
 
-  static std::vector<int32_t> lengths() {
-    std::vector<int32_t> list;
-    for (int32_t seq = 0; seq < kSequences; ++seq) list.push_back(std::max(1, length_of(seq)));
-    return list;
-  }
-
   OpBench bench_;
   KvShape shape_;
   int64_t n_head_;
+  std::vector<int32_t> lengths_;
   KvPages pages_;
   std::optional<KvLayers> kv_, exact_;
   Tensor main_pages_, shared_table_;
@@ -425,6 +433,55 @@ TEST_P(RowIndependence, CompressedAttentionOfManySequences) {
         }
         if (HasFailure()) return;
         at += n;
+      }
+    }
+  }
+}
+
+// So many answers that no row's keys are shared by blocks, only by a block's warps, in one way or the other:
+// behind every number of steps of sixteen keys up to 3,072, in segments of each size, and some more keys.
+TEST_P(RowIndependence, CompressedAttentionOfRowsOfEveryLength) {
+  const std::string device(tested().device().name());
+  if (device == "cpu" || is_software_vulkan()) GTEST_SKIP() << "of blocks that GPUs have";
+  if (!tested().device().ops().transforms_kv) GTEST_SKIP() << "no compressed caches on this device yet";
+  constexpr int32_t kLongest = 9100, kStep = 16, kManySteps = 3 * kSequences;
+  std::vector<int32_t> lengths(kSequences, 1);
+  lengths[0] = kLongest;
+  struct Case {
+    KvFormat k, v;
+    int64_t head_dim, n_head;
+  };
+  using enum KvFormat;
+  for (const Case& of : {Case{q8_0, q8_0, 128, 16},
+                         {tbq4_0, tbq4_0, 128, 32},
+                         {tbq3_tcq, tbq3_tcq, 128, 32},
+                         {q4_polar, tbq3_0, 128, 16},
+                         {qjl1_256, tbq3_0, 128, 32},
+                         {tbq3_0, tbq3_0, 64, 32},
+                         {tbq4_0, tbq4_0, 128, 64}}) {
+    KvShape shape = shape_of(of.k, of.head_dim);
+    shape.v.format = of.v;
+    shape.n_head_kv = 8;
+    AttentionBench bench(tested(), shape, of.n_head, random_, noise, lengths);
+    for (int32_t seq = 1; seq < kSequences; ++seq) bench.share_pages(0, seq);
+    const auto n = static_cast<size_t>(bench.row());
+    for (int32_t first = 0; first <= kManySteps; first += kSequences) {
+      TokenPlaces places;
+      for (int32_t i = 0; i < kSequences; ++i) {
+        const int32_t many = kManySteps * kStep;
+        const int32_t pos = first < kManySteps ? (first + i) * kStep + i * 5 % kStep
+                                               : many + i * ((kLongest - many) / kSequences);
+        places.add(i, pos, 1);
+      }
+      const auto q = random_floats(bench.row() * places.size(), 3);
+      const auto together = bench.run(places, q, 1, 1);
+      for (size_t i = 0; i < static_cast<size_t>(kSequences); ++i) {
+        SCOPED_TRACE(testing::Message() << name_of(of.k) << " " << name_of(of.v) << " [" << of.head_dim
+                                        << "], " << of.n_head << " heads, behind " << places.pos[i]);
+        const auto alone = TokenPlaces().add(places.seq[i], places.pos[i], 1);
+        expect_same_bits(std::span(together).subspan(i * n, n),
+                         bench.run(alone, std::span(q).subspan(i * n, n), 1, 1));
+        if (HasFailure()) return;
       }
     }
   }

@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 
 #include "base/checked.h"
@@ -63,6 +64,13 @@ struct TokenPlaces {
       pos.push_back(first + i);
     }
     return *this;
+  }
+  // Rows of the sequence that has most.
+  int64_t most_rows() const {
+    std::map<int32_t, int64_t> rows;
+    int64_t most = 0;
+    for (const int32_t s : seq) most = std::max(most, ++rows[s]);
+    return most;
   }
   BatchView on(OpBench& bench) const {
     const int64_t bound = pos.empty() ? 1 : *std::max_element(pos.begin(), pos.end()) + int64_t{1};

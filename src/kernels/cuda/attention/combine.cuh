@@ -83,14 +83,20 @@ class RowsSoFar {
     end_segment(segment);
   }
 
+  // The same where a part is all of a segment.
+  __device__ void add_part(const Parts& parts, int part, int segment) {
+    start_segment();
+    gather(parts, 0, part, part + 1);
+    end_segment(segment);
+  }
+
   // The same where a segment has more parts than there is room for at once.
   __device__ void start_segment() { of_segment_ = Sums(); }
-  __device__ void gather(const Parts& parts, int buffer) { gather(parts, buffer, parts.n_parts); }
-  // Of the first n parts: what is in the others must be nothing.
-  __device__ void gather(const Parts& parts, int buffer, int n) {
+  __device__ void gather(const Parts& parts, int buffer) { gather(parts, buffer, 0, parts.n_parts); }
+  __device__ void gather(const Parts& parts, int buffer, int first, int last) {
     const int row = own_row();
 #pragma unroll kDecodeWarps
-    for (int w = 0; w < n; ++w) {
+    for (int w = first; w < last; ++w) {
       const float2 stats = parts.stats_of(buffer, w, row);
       const Fold fold(of_segment_.largest, stats.x);
       of_segment_.largest = fold.largest;

@@ -45,7 +45,8 @@ __device__ void decode_packed_tile(const Params& p, const PackedLayout& layout,
 #pragma unroll
       for (int round = 0; round < Worker::kRounds; ++round)
         so_far[round].start(p, rows, round * Worker::kRoundRows, is_split(p, run));
-      Worker worker(p, shared, layout, parts, tables, ring, head_kv, run, range, warp);
+      const auto shares = SegmentShares::of<Worker::kMayBeAlone>(run, range);
+      Worker worker(p, shared, layout, parts, tables, ring, head_kv, run, range, shares, warp);
       if (starts_early) {
         // Whoever prepares the newest key and value puts them where copies brought something else.
         worker.start_before(Worker::kPrepares ? kAllKeys : p.pos[run.first], run.first, head_kv);
@@ -53,20 +54,28 @@ __device__ void decode_packed_tile(const Params& p, const PackedLayout& layout,
       }
       const bool has_last_keys = range.last == run.n_segments();
       worker.start(norms, rows, head_kv, has_last_keys);
-      for (int segment = range.first; segment < range.last; ++segment) {
-        worker.add_segment(segment);
-        const int n_busy = worker.n_busy_warps(segment);
+      for (int segment = range.first, n; segment < range.last; segment += n) {
+        const bool are_own = Worker::kMayBeAlone && segment < shares.first_shared;
+        n = are_own ? min(shares.first_shared - segment, kPackedWarps) : 1;
+        worker.add_segments(segment, n, are_own);
+        const int n_busy = are_own ? n : worker.n_busy_warps(segment);
 #pragma unroll
         for (int round = 0; round < Worker::kRounds; ++round) {
           so_far[round].start_segment();
 #pragma unroll 1  // code that is not there takes longer to come than to run
-          for (int turn = 0; turn * parts.n_parts < n_busy; ++turn) {
-            worker.leave(round, turn);
+          for (int first = 0; first < n_busy; first += parts.n_parts) {
+            worker.leave(round, first);
             __syncthreads();
-            so_far[round].gather(parts, 0, min(parts.n_parts, n_busy - turn * parts.n_parts));
+            const int n_there = min(parts.n_parts, n_busy - first);
+            if (are_own) {
+              for (int part = 0; part < n_there; ++part)
+                so_far[round].add_part(parts, part, segment + first + part);
+            } else {
+              so_far[round].gather(parts, 0, 0, n_there);
+            }
             __syncthreads();
           }
-          so_far[round].end_segment(segment);
+          if (!are_own) so_far[round].end_segment(segment);
         }
       }
 #pragma unroll
@@ -92,12 +101,12 @@ template <int kRows>
 constexpr int kResident = kRows <= 8 ? 2 : 1;
 
 // Blocks (…, 0) of two take exact pages, which are few, the others main ones.
-template <int kHeadDim, int kRows, class Formats, KnownRows kKnown>
+template <int kHeadDim, int kRows, class Formats, KnownRows kKnown, bool kMayBeAlone>
 __global__ void __launch_bounds__(32 * kPackedWarps, kResident<kRows>)
     decode_packed(const __grid_constant__ Params main, const __grid_constant__ PackedLayout main_layout,
                   const __grid_constant__ Params exact, const __grid_constant__ PackedLayout exact_layout) {
   extern __shared__ uint4 dynamic[];
-  using Main = PackedWorker<kHeadDim, kRows, Formats, kKnown == KnownRows::prepared>;
+  using Main = PackedWorker<kHeadDim, kRows, Formats, kKnown == KnownRows::prepared, kMayBeAlone>;
   using Exact = PackedWorker<kHeadDim, kRows, CodesOf<KvFormat::f16, KvFormat::f16>>;
   auto& of_main = *reinterpret_cast<typename Main::Shared*>(dynamic);
   if constexpr (kKnown != KnownRows::none) {
@@ -156,16 +165,17 @@ PackedLayout layout_of(const KvView& kv, size_t room) {
     return layout;
   };
   for (const size_t limit : {share_of(room, kResident<kRows>), room}) {
-    for (const int n_parts : {kPackedWarps, kLeastParts}) {
-      for (int n_stages = kMostStages; n_stages > 1; --n_stages) {
+    for (const int n_parts : {kPackedWarps, kPackedWarps / 2}) {
+      const int least_stages = n_parts == kPackedWarps ? 2 : 1;
+      for (int n_stages = kMostStages; n_stages >= least_stages; --n_stages) {
         const PackedLayout layout = with(n_parts, n_stages);
         if (static_cast<size_t>(layout.end) <= limit) return layout;
       }
     }
-    const PackedLayout least = with(kLeastParts, 1);
-    if (static_cast<size_t>(least.end) <= limit) return least;
   }
-  return with(kLeastParts, 1);
+  int n_stages = kMostStages;  // of many rows in two formats with large tables
+  while (n_stages > 1 && static_cast<size_t>(with(kLeastParts, n_stages).end) > room) --n_stages;
+  return with(kLeastParts, n_stages);
 }
 
 // Whether tables that save an instruction for each pair are worth filling. A block that prepares heads comes
@@ -206,6 +216,15 @@ auto with_formats(const AttentionArgs& args, bool prepares, const Visit& visit) 
   return visit(AnyCodes());
 }
 
+// Whether a block's segments are so many that warps may have some alone: of several tokens, since those
+// before a row alone are told by its last turn.
+bool may_be_alone(const Params& p, const AttentionArgs& args) {
+  constexpr int kLeastSegments = 4;
+  const auto n_keys = static_cast<int>(args.batch.n_kv_bound);
+  const int keys = segment_keys(1, n_keys, p.many_rows, p.most_segments);
+  return p.n_tokens > 1 && n_keys > (kLeastSegments - 1) * keys * p.n_splits;
+}
+
 template <int kHeadDim>
 PackedLayout layout_of(const AttentionArgs& args, int n_rows, size_t room) {
   return with_packed_rows(n_rows, [&](auto rows) {
@@ -231,15 +250,22 @@ void launch_packed(Stream& stream, const Params& main, const AttentionArgs& args
       using Formats = decltype(formats);
       const PackedLayout layout = layout_of<kHeadDim, kRows, Formats>(kv, room);
       const PackedLayout exact_layout = exact ? layout_of<kHeadDim, kRows, Halves>(*exact_kv, room) : layout;
+      const auto of_known = [&](auto known) {
+        constexpr KnownRows kKnown = decltype(known)::value;
+        if constexpr (kRows == 4) {
+          if (may_be_alone(main, args)) return decode_packed<kHeadDim, kRows, Formats, kKnown, true>;
+        }
+        return decode_packed<kHeadDim, kRows, Formats, kKnown, false>;
+      };
       const auto kernel = [&] {
         if constexpr (has_preparation<kHeadDim, kRows, Formats>()) {
-          if (main.preparation.k) return decode_packed<kHeadDim, kRows, Formats, KnownRows::prepared>;
+          if (main.preparation.k) return of_known(std::integral_constant<KnownRows, KnownRows::prepared>());
         }
         if constexpr (kRows <= kDecodeHeads) {
           const bool are_known = main.are_alone && main.tiling.tokens == 1 && !exact && !main.main_pages;
-          if (are_known) return decode_packed<kHeadDim, kRows, Formats, KnownRows::alone>;
+          if (are_known) return of_known(std::integral_constant<KnownRows, KnownRows::alone>());
         }
-        return decode_packed<kHeadDim, kRows, Formats, KnownRows::none>;
+        return decode_packed<kHeadDim, kRows, Formats, KnownRows::none, false>;
       }();
       launch(stream, kernel,
              {.grid = grid,

@@ -9,7 +9,8 @@
 namespace parlance::cuda::attention {
 
 inline constexpr int kPackedKeys = 16;  // that a warp works on at a time
-inline constexpr int kPackedWarps = 8, kLeastParts = 4;
+inline constexpr int kPackedWarps = 8, kLeastParts = 2;
+inline constexpr int kTurnKeys = kPackedWarps * kPackedKeys;  // that each warp has had a turn at
 
 // Bits of a query's projections, which lose as little by that as others by f16.
 inline constexpr int kPlanes = 12;
@@ -79,33 +80,63 @@ struct KeyOrder {
   __device__ int apart() const { return is_in_fours ? 4 : 2; }
 };
 
+// Which segments of a block's range its warps share, each with turns at sixteen keys, and which a warp has
+// alone: then it takes the turns of one warp after the other itself and joins them as a block does those of
+// its warps, so that it does not show who had a segment. Where segments are many this takes less time, since
+// a block puts together what its warps have of eight segments in place of one.
+struct SegmentShares {
+  int first_shared;  // each warp has segments of its own before it, the next one the next warp
+
+  template <bool kMayBeAlone>
+  __device__ static SegmentShares of(const TokenRun& run, const SegmentRange& range) {
+    if constexpr (!kMayBeAlone) return {range.first};
+    // Sixteen keys take as long as three quarters of putting together does.
+    constexpr int kTimeOfKeys = 3, kTimeOfJoin = 4;
+    const auto time_of = [&](int n_keys) { return n_keys / kPackedKeys * kTimeOfKeys + kTimeOfJoin; };
+    const int n_left = (range.last - range.first) % kPackedWarps;
+    const int share = (run.segment_keys + kTurnKeys - 1) / kTurnKeys * kPackedKeys;
+    const bool are_shared = n_left * time_of(share) < time_of(run.segment_keys);
+    return {range.last - (are_shared ? n_left : 0)};
+  }
+};
+
 // Where a warp's next sixteen keys lie. All of a layer is made of runs of sixteen rows, in pages of so many
 // of them, and is counted in pieces of sixteen bytes. 32 of them are looked up at a time, by a lane each.
+template <bool kMayBeAlone>
 class RunCursor {
  public:
   // `warp`: of the block.
   __device__ RunCursor(const Params& p, const PackedLayout& layout, int seq, int head_kv, const TokenRun& run,
-                       const SegmentRange& range, int warp)
+                       const SegmentRange& range, const SegmentShares& shares, int warp)
       : p_(p),
         layout_(layout),
-        own_first_(warp * kPackedKeys),
+        warp_(warp),
         first_k_(head_kv * layout.page_runs * p.k_row_bytes),
         first_v_(static_cast<uint32_t>(p.v_start / kPieceBytes) + head_kv * layout.page_runs * p.v_row_bytes),
         first_page_(static_cast<int>(seq * p.max_pages)),
-        first_key_(range.first * run.segment_keys + own_first_),
-        segment_keys_(run.segment_keys),
-        segment_runs_(n_runs(run.segment_keys)) {
+        first_own_(range.first + warp),
+        first_shared_(shares.first_shared),
+        n_keys_(run.n_keys),
+        segment_keys_(run.segment_keys) {
     const Walk walk(p, seq, head_kv);
     gap_at_ = walk.gap_at, gap_ = walk.gap;
-    const int last_start = (range.last - 1) * run.segment_keys;
-    const int n_last = n_runs(min(run.n_keys - last_start, run.segment_keys));
-    n_all_ = (range.last - 1 - range.first) * segment_runs_ + n_last;
-    end_ = n_last == 0 ? 0 : last_start + own_first_ + (n_last - 1) * kStride + kPackedKeys;
+    if (const int n_own = shares.first_shared - first_own_; kMayBeAlone && n_own > 0) {
+      const int n_before = (n_own - 1) / kPackedWarps;
+      n_own_ = n_before * n_runs(segment_keys_) + n_runs(keys_of(first_own_ + n_before * kPackedWarps));
+    }
+    n_all_ = n_own_;
+    if (const int n_shared = range.last - shares.first_shared; n_shared > 0) {
+      const int n_last = n_runs_of_turns(keys_of(range.last - 1));
+      n_all_ += (n_shared - 1) * n_runs_of_turns(segment_keys_) + n_last;
+      end_ = n_last == 0 ? 0
+                         : (range.last - 1) * segment_keys_ + warp * kPackedKeys + (n_last - 1) * kTurnKeys +
+                               kPackedKeys;
+    }
     look_up();
   }
 
   __device__ bool has_more() const { return n_taken_ < n_all_; }
-  // Whether there are more, and they are among the first n_keys.
+  // Whether there are more, and they are among the first n_keys; where warps have no segments alone.
   __device__ bool has_more_of(int n_keys) const {
     return n_taken_ + 1 < n_all_ || (has_more() && end_ <= n_keys);
   }
@@ -122,23 +153,41 @@ class RunCursor {
   }
 
  private:
-  static constexpr int kStride = kPackedWarps * kPackedKeys;
-
-  // That this warp has of a segment's first keys.
-  __device__ int n_runs(int n_keys) const {
-    return static_cast<unsigned>(max(n_keys - own_first_ + kStride - 1, 0)) / kStride;
+  __device__ int keys_of(int segment) const { return min(n_keys_ - segment * segment_keys_, segment_keys_); }
+  __device__ static int n_runs(int n_keys) {
+    return static_cast<unsigned>(n_keys + kPackedKeys - 1) / kPackedKeys;
   }
+  // That this warp has turns at.
+  __device__ int n_runs_of_turns(int n_keys) const {
+    return static_cast<unsigned>(max(n_keys - warp_ * kPackedKeys + kTurnKeys - 1, 0)) / kTurnKeys;
+  }
+  // Of less than 2^21: with the half, further from a whole number than what is wrong with it.
+  __device__ static int quotient(int index, int n) {
+    return static_cast<int>(__fdividef(static_cast<float>(index) + 0.5f, static_cast<float>(n)));
+  }
+
+  // The first key of a run, and of one of a warp's own segments: these are in the order of turns.
+  __device__ int shared_key(int index) const {
+    const int n = n_runs_of_turns(segment_keys_), segment = index < n ? 0 : quotient(index, n);
+    return (first_shared_ + segment) * segment_keys_ + warp_ * kPackedKeys +
+           (index - segment * n) * kTurnKeys;
+  }
+  __device__ int own_key(int index) const {
+    const int n = n_runs(segment_keys_), nth = index < n ? 0 : quotient(index, n);
+    const int segment = first_own_ + nth * kPackedWarps;
+    const auto n_there = static_cast<unsigned>(n_runs(keys_of(segment)));
+    const int n_least = n_there / kPackedWarps, n_with_more = n_there % kPackedWarps;
+    int in = index - nth * n, turn = 0, n_of_turn = n_least + 1;
+    if (in >= n_with_more * n_of_turn) in -= n_with_more * n_of_turn, turn = n_with_more, n_of_turn = n_least;
+    const int further = quotient(in, n_of_turn);
+    return segment * segment_keys_ + (turn + further) * kPackedKeys + (in - further * n_of_turn) * kTurnKeys;
+  }
+
   __device__ void look_up() {
     const int index = n_taken_ + static_cast<int>(threadIdx.x) % 32;
     if (index >= n_all_) return;
-    int key = first_key_ + index * kStride;
-    if (index >= segment_runs_) {
-      // With the half, further from a whole number than a quotient of less than 2^21 / segment_runs_ is
-      // wrong.
-      const float n_segments =
-          __fdividef(static_cast<float>(index) + 0.5f, static_cast<float>(segment_runs_));
-      key += static_cast<int>(n_segments) * (segment_keys_ - segment_runs_ * kStride);
-    }
+    const bool is_own = kMayBeAlone && index < n_own_;
+    const int key = is_own ? own_key(index) : shared_key(index - n_own_);
     const uint32_t run = static_cast<uint32_t>(key) / kPackedKeys;
     const auto in_table = static_cast<int>(layout_.page_runs == 1 ? run : __umulhi(run, layout_.runs_factor));
     const uint32_t in_page = run - in_table * layout_.page_runs;
@@ -149,15 +198,15 @@ class RunCursor {
 
   const Params& p_;
   const PackedLayout& layout_;
-  const int own_first_;               // of a segment's keys
+  const int warp_;                    // of the block
   const uint32_t first_k_, first_v_;  // pieces of a page before those of the head
   const int first_page_;              // in the page table
-  const int first_key_, segment_keys_;
-  const int segment_runs_;  // of this warp in each segment but the last one
-  int gap_at_, gap_;        // see Walk
-  int n_all_, n_taken_ = 0;
-  int end_;                             // of the last ones' keys
-  uint32_t k_piece_ = 0, v_piece_ = 0;  // of this lane's run
+  const int first_own_, first_shared_;
+  const int n_keys_, segment_keys_;
+  int gap_at_, gap_;                     // see Walk
+  int n_own_ = 0, n_all_, n_taken_ = 0;  // runs of this warp's own segments come first
+  int end_ = 0;                          // of the last ones' keys
+  uint32_t k_piece_ = 0, v_piece_ = 0;   // of this lane's run
 };
 
 // Which formats a kernel serves: any, or one pair, whose code is all in one place.

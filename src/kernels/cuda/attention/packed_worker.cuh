@@ -24,10 +24,11 @@ __device__ inline uint32_t transposed(uint32_t two) {
   return result;
 }
 
-template <int kDim, int kMostRows, class Formats, bool kHasPreparation = false>
+// kHasTurns: warps may have segments alone and take the turns of all others at them.
+template <int kDim, int kMostRows, class Formats, bool kHasPreparation = false, bool kHasTurns = false>
 class PackedWorker {
  public:
-  static constexpr bool kPrepares = kHasPreparation;
+  static constexpr bool kPrepares = kHasPreparation, kMayBeAlone = kHasTurns;
   using Tables = PairTables<Formats::kKeys>;
   static constexpr int kRows = kMostRows, kHeadDim = kDim, kThreads = 32 * kPackedWarps;
   using Columns = RowColumns<kRows>;
@@ -35,6 +36,7 @@ class PackedWorker {
   static constexpr int kTiles = Columns::kTiles, kSides = Columns::kSides, kTileRows = Columns::kTileRows;
   static constexpr int kRoundRows = kRows <= 8 ? 4 : kRows;  // that leave what they have at once
   static constexpr int kRounds = kRows / kRoundRows;
+  static_assert(!kMayBeAlone || kTiles * kSides == 1);  // see join()
   static constexpr bool kKeepsParts = !Formats::kIsAny && kTiles == 1;
   static constexpr bool kHasQueryWarps = has_query_warps<kDim, kMostRows, Formats>();
   static constexpr bool kMayPrepare = has_preparation<kDim, kMostRows, Formats>();
@@ -63,14 +65,14 @@ class PackedWorker {
   // `tables` may be filled at the same time. `warp`: of the block.
   __device__ PackedWorker(const Params& p, Shared& shared, const PackedLayout& layout, const Parts& parts,
                           const Tables& tables, PackedRing& ring, int head_kv, const TokenRun& run,
-                          const SegmentRange& range, int warp)
+                          const SegmentRange& range, const SegmentShares& shares, int warp)
       : p_(p),
         warp_(warp),
         shared_(shared),
         parts_(parts),
         tables_(tables),
         ring_(ring),
-        cursor_(p, layout, p.seq[run.first], head_kv, run, range, warp),
+        cursor_(p, layout, p.seq[run.first], head_kv, run, range, shares, warp),
         n_keys_(run.n_keys),
         segment_keys_(run.segment_keys),
         queries_{p, shared.of_rows, shared_address(reinterpret_cast<std::byte*>(&shared) + layout.queries)} {}
@@ -124,32 +126,40 @@ class PackedWorker {
     }
   }
 
-  __device__ void add_segment(int segment) {
-    start_segment();
-    const auto end = static_cast<int>(kept(min(n_keys_, (segment + 1) * segment_keys_)));
-    for (int key = segment * segment_keys_ + warp_ * kPackedKeys; key < end;
-         key += kPackedWarps * kPackedKeys) {
-      load_next();
-      cursor_.keep_up();
-      const uint32_t at = ring_.wait();
-      if constexpr (kPrepares) {
-        if (key + kPackedKeys >= n_keys_)
-          heads().put_newest(shared_.newest, at, n_keys_ - 1 - key, k_row_bytes(), v_row_bytes());
-      }
-      add_keys(at, key);
-      ring_.release();
-    }
-  }
-
-  // Warps that have keys of a segment: the first ones.
+  // Warps that have keys of a segment that they share: the first ones.
   __device__ int n_busy_warps(int segment) const {
     const int n = min(n_keys_ - segment * segment_keys_, segment_keys_);
     return min((n + kPackedKeys - 1) / kPackedKeys, kPackedWarps);
   }
 
-  // What the warps that have a turn have of the segment, of a round's rows.
-  __device__ void leave(int round, int turn) {
-    if (warp_ / parts_.n_parts != turn) return;
+  // A segment that warps share, or of n segments the one that this warp has alone.
+  __device__ void add_segments(int first, int n, bool are_own) {
+    start_segment();
+    if (are_own && warp_ >= n) return;
+    const int segment = are_own ? first + warp_ : first, start = segment * segment_keys_;
+    const auto end = static_cast<int>(kept(min(n_keys_, start + segment_keys_)));
+    const int n_turns = are_own ? n_busy_warps(segment) : 1;
+    Joined joined;
+    for (int turn = 0; turn < n_turns; ++turn) {
+      for (int key = start + (are_own ? turn : warp_) * kPackedKeys; key < end; key += kTurnKeys) {
+        load_next();
+        cursor_.keep_up();
+        const uint32_t at = ring_.wait();
+        if constexpr (kPrepares) {
+          if (key + kPackedKeys >= n_keys_)
+            heads().put_newest(shared_.newest, at, n_keys_ - 1 - key, k_row_bytes(), v_row_bytes());
+        }
+        add_keys(at, key);
+        ring_.release();
+      }
+      if (are_own) join(joined);
+    }
+    if (are_own) take_joined(joined);
+  }
+
+  // What warps from the first one on, as many as there is room for, have of their segment, of a round's rows.
+  __device__ void leave(int round, int first) {
+    if (static_cast<unsigned>(warp_ - first) >= static_cast<unsigned>(parts_.n_parts)) return;
 #pragma unroll
     for (int i = 0; i < kRounds; ++i)
       if (i == round) leave_round(i);
@@ -588,6 +598,52 @@ class PackedWorker {
 
   // ---- What becomes of a segment ----
 
+  // This lane's part of a column's sum becomes all of it.
+  template <int n>
+  __device__ static void add_lanes(float (&sums)[n]) {
+#pragma unroll
+    for (int mask = 4; mask < 32; mask *= 2) {
+#pragma unroll
+      for (float& sum : sums) sum += __shfl_xor_sync(0xffffffff, sum, mask);
+    }
+  }
+
+  // What RowsSoFar has of a segment, for a warp that has all of it: of the tile's other column, which is
+  // nobody's and stays 0 otherwise, the elements.
+  struct Joined {
+    float largest = kLowest, sum = 0;
+  };
+  __device__ void join(Joined& joined) {
+    if constexpr (kMayBeAlone) {
+      add_lanes(sum_[0]);
+      const Fold fold(joined.largest, largest_[0][0]);
+      joined.largest = fold.largest;
+      joined.sum = fold(joined.sum, sum_[0][0]);
+#pragma unroll
+      for (int t = 0; t < kSteps; ++t) {
+#pragma unroll
+        for (int half = 0; half < 2; ++half) {
+          float &of_turn = out_[0][t][2 * half], &so_far = out_[0][t][2 * half + 1];
+          so_far = fold(so_far, of_turn);
+          of_turn = 0;
+        }
+      }
+      largest_[0][0] = kLowest;
+      sum_[0][0] = 0;
+    }
+  }
+  __device__ void take_joined(const Joined& joined) {
+    if constexpr (kMayBeAlone) {
+      largest_[0][0] = joined.largest;
+      sum_[0][0] = lane() < 4 ? joined.sum : 0;
+#pragma unroll
+      for (int t = 0; t < kSteps; ++t) {
+#pragma unroll
+        for (int half = 0; half < 2; ++half) out_[0][t][2 * half] = out_[0][t][2 * half + 1];
+      }
+    }
+  }
+
   __device__ void leave_round(int round) {
     const int part = warp_ % parts_.n_parts;
 #pragma unroll
@@ -596,11 +652,7 @@ class PackedWorker {
       float sums[kSides];
 #pragma unroll
       for (int side = 0; side < kSides; ++side) sums[side] = sum_[tile][side];
-#pragma unroll
-      for (int mask = 4; mask < 32; mask *= 2) {
-#pragma unroll
-        for (float& sum : sums) sum += __shfl_xor_sync(0xffffffff, sum, mask);
-      }
+      add_lanes(sums);
       if (row < 0 || row >= kRoundRows) continue;
       with_v([&](auto format) {
         using V = Codes<decltype(format)::value, kValuePairs<kHeadDim>>;
@@ -629,7 +681,7 @@ class PackedWorker {
   const Parts parts_;
   const Tables& tables_;
   PackedRing& ring_;
-  RunCursor cursor_;
+  RunCursor<kMayBeAlone> cursor_;
   int n_started_ = 0;                // runs that are on their way before the first is waited for
   std::byte* newest_row_ = nullptr;  // see PreparedHeads
   const int n_keys_, segment_keys_;

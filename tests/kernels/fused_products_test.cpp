@@ -84,7 +84,7 @@ class FusedProducts : public KernelTest {
   }
 
   // Rows of one column of a kernel's tiles, or two, or four, or eight, with and without gaps.
-  static constexpr int64_t kRowCounts[] = {1, 3, 8, 13, 16, 29, 61};
+  static constexpr int64_t kRowCounts[] = {1, 3, 8, 13, 16, 17, 29, 63};
 };
 
 TEST_P(FusedProducts, AreWhatTheirOperationsGive) {

@@ -7,6 +7,7 @@
 #include "base/checked.h"
 #include "kernels/cuda/kernels.h"
 #include "kernels/cuda/matmul/half_few.h"
+#include "kernels/cuda/matmul/half_many.h"
 #include "kernels/cuda/matmul/products.h"
 #include "kernels/cuda/matmul/quantised_few.h"
 #include "kernels/cuda/matmul/quantised_row.h"
@@ -151,10 +152,25 @@ bool is_normalised_by_gemv(Stream& stream, const FusedMatmulArgs& args) {
          has_aligned_rows(args.products, *type) && half_gemv_normalises(stream, args.products.x, args.norm);
 }
 
+// Where half_many() does all that there is to do but for the norm, which its tokens are rounded under.
+bool run_many(Stream& stream, const FusedMatmulArgs& args) {
+  const std::optional<DType> type = only_type(args.products);
+  const Tensor& x = args.products.x;
+  if ((type != DType::f16 && type != DType::bf16) || !has_rows_of(args.products, *type) ||
+      !has_aligned_rows(args.products, *type) ||
+      !half_many_serves(gpu_of(stream).compute_capability, x.n_rows()))
+    return false;
+  const bool is_apart = args.norm && !halve_for_many_normalises(x, args.norm);
+  const FusedMatmulArgs rest = is_apart ? normalise(stream, args) : args;
+  half_many(stream, rest, *type, halve_for_many(stream, rest.products.x, *type, rest.norm, rest.norm_eps));
+  return true;
+}
+
 // Blocks of the kernels for few tokens are many: that each normalises them takes longer than a kernel for it.
 void run_normalised(Stream& stream, const FusedMatmulArgs& args) {
   if (args.products.x.n_rows() > 0 && is_wide(stream, args.products)) return run_wide(stream, args);
   if (is_normalised_by_gemv(stream, args)) return half_gemv(stream, args, args.products.w[0].weight.dtype);
+  if (run_many(stream, args)) return;
   const FusedMatmulArgs rest = normalise(stream, args);
   if (!run_to_end(stream, rest)) run_apart(stream, rest);
 }

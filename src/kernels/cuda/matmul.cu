@@ -1,7 +1,7 @@
 // matmul on CUDA. Few tokens are bound by the memory that weights come from (gemv), many by arithmetic (gemm
 // on the tensor cores); the sums of a token are the same in both. Quantised weights meet activations rounded
 // to bytes, once for all weights of a call and equally on every device, 3 to 64 tokens on GPUs of compute
-// capability 9.0 in quantised_few.cu; f16 and bf16 weights meet x as a sum of two such floats, 33 to 64
+// capability 9.0 in quantised_few.cu; f16 and bf16 weights meet x as a sum of two such floats, 17 to 64
 // tokens there in half_many.cu. In large pieces of a prompt f16 weights meet one (half_gemm.cu), and on GPUs
 // of compute capability 9.0 quantised weights, too, become f16 and meet their activations as one
 // (wide_gemm.cu, wide_blocks.cu).
@@ -133,8 +133,8 @@ void run_float(Stream& stream, const MatmulArgs& args) {
       wide_gemm(stream, {args}, dtype, halve_for_wide(stream, args.x, WideRounding::halves));
     } else if (half_few(stream, {args}, dtype)) {
       continue;
-    } else if (half_many_serves(stream, args.x.n_rows())) {
-      half_many(stream, args, dtype, halve_for_many(stream, args.x, dtype));
+    } else if (half_many_serves(gpu_of(stream).compute_capability, args.x.n_rows())) {
+      half_many(stream, {args}, dtype, halve_for_many(stream, args.x, dtype));
     } else {
       half_gemm(stream, args, dtype, halve(stream, args.x, dtype));
     }

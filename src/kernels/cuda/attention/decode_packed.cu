@@ -216,8 +216,8 @@ auto with_formats(const AttentionArgs& args, bool prepares, const Visit& visit) 
   return visit(AnyCodes());
 }
 
-// Whether a block's segments are so many that warps may have some alone: of several tokens, since those
-// before a row alone are told by its last turn.
+// Whether a block's segments are so many that warps may have some alone. Not those of an only token, whose
+// block asks for older keys early: RunCursor tells these by the last ones that a warp has a turn at.
 bool may_be_alone(const Params& p, const AttentionArgs& args) {
   constexpr int kLeastSegments = 4;
   const auto n_keys = static_cast<int>(args.batch.n_kv_bound);

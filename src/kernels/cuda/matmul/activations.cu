@@ -3,8 +3,10 @@
 
 #include "base/checked.h"
 #include "kernels/cuda/matmul/half.cuh"
+#include "kernels/cuda/matmul/half_few.h"
 #include "kernels/cuda/matmul/half_many.h"
 #include "kernels/cuda/matmul/products.h"
+#include "kernels/cuda/matmul/row_norm.cuh"
 #include "kernels/cuda/matmul/run_codes.cuh"
 #include "kernels/cuda/matmul/warpgroup.cuh"
 #include "kernels/cuda/matmul/wide_gemm.h"
@@ -20,6 +22,7 @@ namespace {
 constexpr int kThreads = kChunkValues / kQuarter;
 constexpr int kTokenTile = 128;  // the most tokens that a gemm block takes at once
 constexpr int kHeldPieces = 12;  // of x, by a lane: of rows of 12288 values
+constexpr int kFewHeldPieces = 4;
 
 // By the eight threads of a run.
 __device__ QuantisedRun quantise(const float* x, int64_t n_in, int first, bool is_token) {
@@ -64,27 +67,29 @@ __global__ void __launch_bounds__(kThreads)
 // By all warps of a block, one for each part.
 __device__ float largest_of_parts(float scale, int part, int n_parts) {
   __shared__ float scales[kMostParts];
-  if (threadIdx.x == 0) scales[part] = scale;
+  if (threadIdx.x % 32 == 0) scales[part] = scale;
   __syncthreads();
   for (int of = 0; of < n_parts; ++of) scale = fmaxf(scale, scales[of]);
   return scale;
 }
 
-// What a warp has of a token, of blocks (token) with a warp for each part.
+// What a warp has of a token, of blocks (token) with a warp for each part: nothing before load(). A lane
+// holds so many pieces of it.
+template <int kHeld>
 struct WarpPart {
   int token, part;
   int first;     // value of the part
   int n_padded;  // values, those that whole steps have more included
-  PartOfX<kHeldPieces, true> values;
+  PartOfX<kHeld, (kHeld == kHeldPieces)> values;
 
   __device__ WarpPart(const float* x, int n_in, int n_tokens, const Parts& parts)
       : token(blockIdx.x),
-        part(threadIdx.y),
+        part(static_cast<int>(threadIdx.x) / 32),
         first(part * n_part(parts)),
         n_padded(
             min(n_part(parts), (n_in + kHalfStepValues - 1) / kHalfStepValues * kHalfStepValues - first)),
         values(x + static_cast<int64_t>(token) * n_in + first,
-               token < n_tokens ? min(n_part(parts), n_in - first) : 0) {}
+               token < n_tokens ? min(n_part(parts), n_in - first) : 0, {}) {}
 
   // Where tiles of warpgroups have values from `at` of the part on, in their step's tile of tokens.
   __device__ int step(int at) const { return (first + at) / kHalfStepValues; }
@@ -103,7 +108,8 @@ __global__ void __launch_bounds__(32 * kMostParts)
     halve_rows(const float* x, int n_in, int n_tokens, HalfActivations out, Parts parts) {
   let_next_start();
   wait_for_previous();
-  const WarpPart own(x, n_in, n_tokens, parts);
+  WarpPart<kHeldPieces> own(x, n_in, n_tokens, parts);
+  own.values.load();
   float scale = own.values.template scale<Half>();
   if constexpr (!kHasOrder) scale = largest_of_parts(scale, own.part, parts.n);
   uint16_t* halves = out.halves + static_cast<int64_t>(own.token) * out.row_values + own.first;
@@ -111,17 +117,32 @@ __global__ void __launch_bounds__(32 * kMostParts)
   own.values.template round<Half, false>(
       own.n_padded, scale, halves,
       kHasSecond ? halves + static_cast<int64_t>(out.n_tokens) * out.row_values : nullptr);
-  if (threadIdx.x == 0 && (kHasOrder || own.part == 0))
+  if (threadIdx.x % 32 == 0 && (kHasOrder || own.part == 0))
     out.scales[static_cast<int64_t>(own.part) * out.n_tokens + own.token] = scale;
 }
 
-// The same, where the tensor cores of half_many.cu want them.
-template <class Half>
-__global__ void __launch_bounds__(32 * kMostParts)
-    halve_rows_for_many(const float* x, int n_in, int n_tokens, ManyActivations out, Parts parts) {
+// The same, where the tensor cores of half_many.cu want them; with a weight, under rms_norm. Few registers,
+// so that the products' blocks fit beside it.
+template <class Half, bool kHasNorm, int kHeld>
+__global__ void __launch_bounds__(32 * kMostParts, kHeld > kFewHeldPieces ? 3
+                                                   : kHasNorm             ? 4
+                                                                          : 6)
+    halve_rows_for_many(const float* x, int n_in, int n_tokens, const float* weight, float eps,
+                        ManyActivations out, Parts parts) {
+  __shared__ float squares[kMostRowLanes / 32];
   let_next_start();
+  WarpPart<kHeld> own(x, n_in, n_tokens, parts);
+  [[maybe_unused]] float4 weights[kHeld];
+  if constexpr (kHasNorm) own.values.load_weights(weight + own.first, weights);
   wait_for_previous();
-  const WarpPart own(x, n_in, n_tokens, parts);
+  own.values.load();
+  if constexpr (kHasNorm) {
+    if (own.token < n_tokens) {
+      leave_squares(x + static_cast<int64_t>(own.token) * n_in, n_in, squares);
+      __syncthreads();
+      own.values.normalise(scale_of_squares(squares, n_in, eps), weights);
+    }
+  }
   const float scale = own.values.template scale<Half>();
   own.values.template for_each_halved<Half>(
       own.n_padded, scale, [&](int at, const uint32_t(&high)[2], const uint32_t(&low)[2]) {
@@ -129,7 +150,20 @@ __global__ void __launch_bounds__(32 * kMostParts)
         *reinterpret_cast<uint2*>(to) = make_uint2(high[0], high[1]);
         *reinterpret_cast<uint2*>(to + ManyActivations::kHalfBytes) = make_uint2(low[0], low[1]);
       });
-  if (threadIdx.x == 0) out.scales[own.part * kManyTokens + own.token] = scale;
+  if (threadIdx.x % 32 == 0) out.scales[own.part * kManyTokens + own.token] = scale;
+}
+
+template <class Half>
+auto halving_for_many(bool has_norm, bool is_short) {
+  if (has_norm) return halve_rows_for_many<Half, true, kFewHeldPieces>;
+  return is_short ? halve_rows_for_many<Half, false, kFewHeldPieces>
+                  : halve_rows_for_many<Half, false, kHeldPieces>;
+}
+
+// Whether a lane's share of a part is no more than kFewHeldPieces.
+bool has_few_pieces(int64_t n_in) {
+  const Parts parts = parts_of(static_cast<int>(n_in), kHalfStepValues);
+  return parts.units * kHalfStepValues <= kFewHeldPieces * 4 * 32;
 }
 
 // Tokens as the kernels take them; does not fall when the batch grows.
@@ -205,7 +239,8 @@ int64_t padded_half_tokens(int64_t n_tokens) {
 }
 
 size_t half_scratch_bytes(int64_t n_in, int64_t n_tokens) {
-  const auto n_rows = static_cast<size_t>(padded_half_tokens(n_tokens));
+  const int64_t least_rows = n_tokens > kMostFewTokens ? kManyTokens : 0;  // of half_many()
+  const auto n_rows = static_cast<size_t>(std::max(padded_half_tokens(n_tokens), least_rows));
   const auto row_values = static_cast<size_t>(align_up<int64_t>(n_in, kHalfStepValues));
   return n_rows * (kHalves * sizeof(uint16_t) * row_values + kMostParts * sizeof(float)) +
          kMaxPartSums * sizeof(float);
@@ -225,21 +260,29 @@ HalfActivations halve(Stream& stream, const Tensor& x, DType dtype) {
                       : has_order ? halve_rows<__half, true>
                                   : halve_rows<__half, false>;
   launch(stream, kernel,
-         {.grid = dim3(static_cast<unsigned>(n_rows)), .block = dim3(32, static_cast<unsigned>(parts.n))},
+         {.grid = dim3(static_cast<unsigned>(n_rows)), .block = dim3(32 * static_cast<unsigned>(parts.n))},
          x.as<const float>(), static_cast<int>(n_in), static_cast<int>(n_tokens), out, parts);
   return out;
 }
 
-ManyActivations halve_for_many(Stream& stream, const Tensor& x, DType dtype) {
+bool halve_for_many_normalises(const Tensor& x, const Tensor& norm) {
+  return x.ne[0] % kRowQuadValues == 0 && has_few_pieces(x.ne[0]) && is_aligned(x) && is_aligned(norm);
+}
+
+ManyActivations halve_for_many(Stream& stream, const Tensor& x, DType dtype, const Tensor& norm,
+                               float norm_eps) {
   const int64_t n_in = x.ne[0];
   auto* halves = reinterpret_cast<uint16_t*>(scratch_of(stream));
   auto* scales =
       reinterpret_cast<float*>(halves + kHalves * kManyTokens * align_up<int64_t>(n_in, kHalfStepValues));
   const ManyActivations out{halves, scales, scales + kMostParts * kManyTokens};
   const Parts parts = parts_of(static_cast<int>(n_in), kHalfStepValues);
-  launch(stream, dtype == DType::bf16 ? halve_rows_for_many<__nv_bfloat16> : halve_rows_for_many<__half>,
-         {.grid = dim3(kManyTokens), .block = dim3(32, static_cast<unsigned>(parts.n))}, x.as<const float>(),
-         static_cast<int>(n_in), static_cast<int>(x.n_rows()), out, parts);
+  const bool has_norm = static_cast<bool>(norm), is_short = has_few_pieces(n_in);
+  const auto kernel = dtype == DType::bf16 ? halving_for_many<__nv_bfloat16>(has_norm, is_short)
+                                           : halving_for_many<__half>(has_norm, is_short);
+  launch(stream, kernel, {.grid = dim3(kManyTokens), .block = dim3(32 * static_cast<unsigned>(parts.n))},
+         x.as<const float>(), static_cast<int>(n_in), static_cast<int>(x.n_rows()), norm.as<const float>(),
+         norm_eps, out, parts);
   return out;
 }
 

@@ -9,6 +9,7 @@
 
 #include "kernels/cuda/matmul/mma.cuh"
 #include "kernels/cuda/matmul/products.h"
+#include "kernels/cuda/matmul/row_norm.cuh"
 #include "kernels/cuda/reduce.cuh"
 
 namespace parlance::cuda {
@@ -66,13 +67,30 @@ __device__ inline float scale_for_f16(float magnitude) {
 template <int kHeld, bool kHasOthers>
 class PartOfX {
  public:
-  __device__ PartOfX(const float* x, int n) : x_(x), n_(n) {
+  __device__ PartOfX(const float* x, int n) : x_(x), n_(n) { load(); }
+  // Nothing of it yet.
+  struct Later {};
+  __device__ PartOfX(const float* x, int n, Later) : x_(x), n_(n) {}
+  __device__ void load() {
 #pragma unroll
-    for (int i = 0; i < kHeld; ++i) held_[i] = i * kApart < n ? load(i) : float4{};
+    for (int i = 0; i < kHeld; ++i) held_[i] = i * kApart < n_ ? load(i) : float4{};
   }
 
   __device__ float4& first_piece() {
     return held_[0];
+  }
+
+  // Of a row's weights for its norm, those of what this lane holds.
+  __device__ void load_weights(const float* weight, float4 (&weights)[kHeld]) const {
+#pragma unroll
+    for (int i = 0; i < kHeld; ++i)
+      weights[i] = place(i) < n_ ? *reinterpret_cast<const float4*>(weight + place(i)) : float4{};
+  }
+  // As rms_norm does.
+  __device__ void normalise(float scale, const float4 (&weights)[kHeld]) {
+    static_assert(!kHasOthers);
+#pragma unroll
+    for (int i = 0; i < kHeld; ++i) held_[i] = normalised(held_[i], scale, weights[i]);
   }
 
   // scale_for_f16(), or 1 for bf16, which reaches as far as f32.

@@ -1,7 +1,7 @@
-// 33 to 64 tokens times f16 or bf16 weights on the tensor cores of compute capability 9.0, which take both
+// 17 to 64 tokens times f16 or bf16 weights on the tensor cores of compute capability 9.0, which take both
 // from shared memory while threads go on: bound by the memory that weights come from, where those of 8.0 are
 // by arithmetic, since tokens are two floats each. A block has a tile of rows and some parts of it, in steps
-// of 64 values; one copy brings a step of the tokens, which lie as the tensor cores want them. The sums are
+// of 64 values. One copy brings a step of the tokens, which lie as the tensor cores want them. The sums are
 // those of half_gemv and half_gemm: instructions add up sixteen values, first with the larger floats of x,
 // then with the smaller, and the tensor cores do that alike in all of them.
 #include "kernels/cuda/matmul/half_many.h"
@@ -11,6 +11,7 @@
 #include "base/checked.h"
 #include "kernels/cuda/matmul/arrivals.cuh"
 #include "kernels/cuda/matmul/half.cuh"
+#include "kernels/cuda/matmul/half_few.h"
 #include "kernels/cuda/matmul/shared_tile.cuh"
 #include "kernels/cuda/matmul/warpgroup.cuh"
 #include "kernels/cuda/runtime/launch.h"
@@ -44,13 +45,16 @@ class Rows {
                        kPieces = Tile<kGroups>::kRows * kStepPieces / kThreads;
 
  public:
-  __device__ Rows(const Output& output, int first_row, int n_in)
-      : n_bytes_(n_in * static_cast<int>(sizeof(uint16_t)) - piece() * kPieceBytes) {
+  // Where gates are to meet others, they are the first eight of each sixteen rows: see EndOfSums.
+  __device__ Rows(const Products& p, const Output& output, int first_row)
+      : n_bytes_(p.n_in * static_cast<int>(sizeof(uint16_t)) - piece() * kPieceBytes) {
 #pragma unroll
     for (int i = 0; i < kPieces; ++i) {
+      const int own = row(i), in_output = p.is_gated ? own / 16 * 8 + own % 8 : own;
+      const Output& of = p.is_gated && own % 16 >= 8 ? p.outputs[1] : output;
       // Behind the last row that exists, it is meant: nobody asks for what comes of it.
-      const int of_output = min(first_row + row(i), output.n_out - 1);
-      rows_[i] = output.weight + of_output * output.row_bytes + piece() * kPieceBytes;
+      const int of_output = min((p.is_gated ? first_row / 2 : first_row) + in_output, output.n_out - 1);
+      rows_[i] = of.weight + of_output * of.row_bytes + piece() * kPieceBytes;
     }
   }
 
@@ -85,14 +89,16 @@ __device__ void multiply_group(float (&sums)[kManyTokens / 2], uint64_t a, uint6
   }
 }
 
-// Block (1, tile of rows, its parts).
-template <class Product, int kGroups>
+// Block (1, tile of rows, its parts). Where blocks share a tile, they have no sums of several parts, and
+// fewer registers: tokens are rounded beside them while their first weights are on their way.
+template <class Product, int kGroups, bool kIsSplit>
 __global__ void __launch_bounds__(Tile<kGroups>::kThreads, 1)
     multiply_many(const __grid_constant__ Products p, const ManyActivations x, const Parts parts,
-                  const Split split) {
+                  const Split split, MatmulEnd end_of_rows) {
   using T = Tile<kGroups>;
   extern __shared__ uint8_t dynamic[];
   __shared__ Arrivals tokens_there[T::kStages];
+  __shared__ alignas(kPieceBytes) float scales[kMostParts][kManyTokens];
   let_next_start();
   start_arrivals(tokens_there);
   uint8_t* const shared = first_tile(dynamic);
@@ -102,7 +108,7 @@ __global__ void __launch_bounds__(Tile<kGroups>::kThreads, 1)
   const int end_part = min(first_part + split.parts_per_block, parts.n);
   const int begin = first_part * parts.units;
   const int end = min(end_part * parts.units, (p.n_in + kHalfStepValues - 1) / kHalfStepValues);
-  const Rows<kGroups> rows(output, first_row, p.n_in);
+  const Rows<kGroups> rows(p, output, first_row);
   const auto stage = [&](int step) { return shared + (step - begin) % T::kStages * T::kStageBytes; };
   const auto bring_weights = [&](int step) {
     if (step < end) rows.copy(stage(step), step);
@@ -115,7 +121,13 @@ __global__ void __launch_bounds__(Tile<kGroups>::kThreads, 1)
   };
   for (int i = 0; i < T::kAhead; ++i) bring_weights(begin + i);
   wait_for_previous();
-  for (int i = 0; i < T::kAhead; ++i) bring_tokens(begin + i);
+  if (threadIdx.x == 0) {  // with the first step's tokens, which are waited for first
+    const uint32_t n_bytes = (end_part - first_part) * kManyTokens * static_cast<int>(sizeof(float));
+    tokens_there[0].arrive_before(ManyActivations::kStepBytes + n_bytes);
+    tokens_there[0].copy(stage(begin) + T::kWeightBytes, x.step(begin), ManyActivations::kStepBytes);
+    tokens_there[0].copy(scales, x.scales + first_part * kManyTokens, n_bytes);
+  }
+  for (int i = 1; i < T::kAhead; ++i) bring_tokens(begin + i);
 
   using Sums = typename T::OfTile::Sums;
   const int lane = threadIdx.x % 32;
@@ -150,27 +162,30 @@ __global__ void __launch_bounds__(Tile<kGroups>::kThreads, 1)
     auto& of_part = reinterpret_cast<Sums&>(sums);
 #pragma unroll
     for (int n = 0; n < kManyTokens / 8; ++n) {
-      const float2 scales =
-          *reinterpret_cast<const float2*>(x.scales + part * kManyTokens + 8 * n + lane % 4 * 2);
+      const float2 scale = *reinterpret_cast<const float2*>(&scales[part - first_part][8 * n + lane % 4 * 2]);
 #pragma unroll
       for (int e = 0; e < 4; ++e) {
         float& sum = of_part[0][n][e];
-        sum = __fmul_rn(sum, e % 2 == 0 ? scales.x : scales.y);
-        total[4 * n + e] = add_part(total[4 * n + e], sum);
+        sum = __fmul_rn(sum, e % 2 == 0 ? scale.x : scale.y);
+        if constexpr (!kIsSplit) total[4 * n + e] = add_part(total[4 * n + e], sum);
       }
     }
-    if (split.sums) T::OfTile::leave(split, parts.n, part, of_part);
+    if constexpr (kIsSplit) T::OfTile::leave(split, parts.n, part, of_part);
   }
-  if (split.sums) return;
+  if constexpr (kIsSplit) return;
+  const auto finish = [&]<MatmulEnd kEnd>(std::integral_constant<MatmulEnd, kEnd>) {
 #pragma unroll
-  for (int n = 0; n < kManyTokens / 8; ++n) {
-#pragma unroll
-    for (int e = 0; e < 4; ++e) {
-      const int r = first_row + T::OfTile::row(0, e), t = T::OfTile::token(n, e);
-      if (r >= output.n_out || t >= p.n_tokens) continue;
-      output.out[static_cast<int64_t>(t) * output.n_out + r] =
-          total[4 * n + e] + (output.bias ? output.bias[r] : 0.0f);
+    for (int n = 0; n < kManyTokens / 8; ++n) {
+      const EndOfSums<typename T::OfTile, kEnd> end_of_sums(p, output, first_row, 0, 0, n);
+      end_of_sums.finish(reinterpret_cast<Sums&>(total)[0][n]);
     }
+  };
+  if (end_of_rows == MatmulEnd::gate) {
+    finish(std::integral_constant<MatmulEnd, MatmulEnd::gate>());
+  } else if (end_of_rows == MatmulEnd::add) {
+    finish(std::integral_constant<MatmulEnd, MatmulEnd::add>());
+  } else {
+    finish(std::integral_constant<MatmulEnd, MatmulEnd::store>());
   }
 }
 
@@ -183,7 +198,7 @@ Split split_of(Stream& stream, const Products& products, const Parts& parts, flo
 // Steps that pass until the last block is done, in rows: those of weights, and of tokens, which come from
 // nearer.
 template <int kGroups>
-int64_t time_of(Stream& stream, const MatmulArgs& args, DType dtype, const Parts& parts) {
+int64_t time_of(Stream& stream, const FusedMatmulArgs& args, DType dtype, const Parts& parts) {
   const Products products = products_of(args, dtype, Tile<kGroups>::kRows);
   const Split split = split_of<kGroups>(stream, products, parts, nullptr);
   const int rounds = div_up(products.n_tiles * split.n_blocks, gpu_of(stream).n_multiprocessors);
@@ -191,23 +206,23 @@ int64_t time_of(Stream& stream, const MatmulArgs& args, DType dtype, const Parts
 }
 
 template <class Product, int kGroups>
-void launch_many(Stream& stream, const MatmulArgs& args, DType dtype, const ManyActivations& x) {
+void launch_many(Stream& stream, const FusedMatmulArgs& args, DType dtype, const ManyActivations& x) {
   using T = Tile<kGroups>;
   const Products products = products_of(args, dtype, T::kRows);
   const Parts parts = parts_of(products.n_in, kHalfStepValues);
   const Split split = split_of<kGroups>(stream, products, parts, x.part_sums);
-  launch(stream, multiply_many<Product, kGroups>,
+  launch(stream, split.sums ? multiply_many<Product, kGroups, true> : multiply_many<Product, kGroups, false>,
          {.grid = dim3(1, static_cast<unsigned>(products.n_tiles), static_cast<unsigned>(split.n_blocks)),
           .block = dim3(T::kThreads),
           .shared_bytes = T::kSharedBytes,
           .takes_most_shared = true},
-         products, x, parts, split);
-  launch_add_parts<typename T::OfTile>(stream, products, split, parts.n, 1);
+         products, x, parts, split, args.end);
+  launch_add_parts<typename T::OfTile, true>(stream, products, split, parts.n, 1, args.end);
 }
 
 template <class Product>
-void choose_tile(Stream& stream, const MatmulArgs& args, DType dtype, const ManyActivations& x) {
-  const Parts parts = parts_of(static_cast<int>(args.x.ne[0]), kHalfStepValues);
+void choose_tile(Stream& stream, const FusedMatmulArgs& args, DType dtype, const ManyActivations& x) {
+  const Parts parts = parts_of(static_cast<int>(args.products.x.ne[0]), kHalfStepValues);
   const int64_t of_four = time_of<4>(stream, args, dtype, parts),
                 of_three = time_of<3>(stream, args, dtype, parts),
                 of_two = time_of<2>(stream, args, dtype, parts);
@@ -220,21 +235,21 @@ void choose_tile(Stream& stream, const MatmulArgs& args, DType dtype, const Many
 
 }  // namespace
 
-bool half_many_serves(Stream& stream, int64_t n_tokens) {
-  return gpu_of(stream).compute_capability == 90 && n_tokens > kMostFewerTokens && n_tokens <= kManyTokens;
+bool half_many_serves(int compute_capability, int64_t n_tokens) {
+  return compute_capability == 90 && n_tokens > kMostFewTokens && n_tokens <= kManyTokens;
 }
 
-void half_many(Stream& stream, const MatmulArgs& args, DType dtype, const ManyActivations& x) {
+void half_many(Stream& stream, const FusedMatmulArgs& args, DType dtype, const ManyActivations& x) {
   const auto run = dtype == DType::bf16 ? choose_tile<Bf16Product> : choose_tile<F16Product>;
   run(stream, args, dtype, x);
 }
 
 #else
 
-bool half_many_serves(Stream&, int64_t) {
+bool half_many_serves(int, int64_t) {
   return false;
 }
-void half_many(Stream&, const MatmulArgs&, DType, const ManyActivations&) {}
+void half_many(Stream&, const FusedMatmulArgs&, DType, const ManyActivations&) {}
 
 #endif
 

@@ -5,11 +5,11 @@
 
 namespace parlance::cuda {
 
-// That are multiplied at once; fewer are padded. Up to kMostFewerTokens, half_gemm has less to multiply.
-inline constexpr int kManyTokens = 64, kMostFewerTokens = 32;
+// That are multiplied at once; fewer are padded.
+inline constexpr int kManyTokens = 64;
 
-// Whether half_many() is for this GPU and so many tokens.
-bool half_many_serves(Stream& stream, int64_t n_tokens);
+// Whether half_many() is for GPUs of this compute capability and so many tokens.
+bool half_many_serves(int compute_capability, int64_t n_tokens);
 
 // Tokens as halve() rounds them, where the tensor cores want them: of each step both halves, 64 values of
 // kManyTokens each, whose pieces of eight change places (swizzled_place() of warpgroup.cuh).
@@ -27,10 +27,15 @@ struct ManyActivations {
 #endif
 };
 
-// The scratch memory is that of halve().
-ManyActivations halve_for_many(Stream& stream, const Tensor& x, DType dtype);
+// Whether halve_for_many() normalises tokens on its way, where they are to be.
+bool halve_for_many_normalises(const Tensor& x, const Tensor& norm);
 
-// The sums are those of half_gemv and half_gemm. Rows of weights start at multiples of 16 bytes.
-void half_many(Stream& stream, const MatmulArgs& args, DType dtype, const ManyActivations& x);
+// The scratch memory is that of halve(). With a norm, tokens are those of rms_norm.
+ManyActivations halve_for_many(Stream& stream, const Tensor& x, DType dtype, const Tensor& norm = {},
+                               float norm_eps = 0);
+
+// The sums are those of half_gemv and half_gemm, for whatever end. Rows of weights start at multiples of 16
+// bytes.
+void half_many(Stream& stream, const FusedMatmulArgs& args, DType dtype, const ManyActivations& x);
 
 }  // namespace parlance::cuda

@@ -9,8 +9,11 @@ namespace parlance::cuda {
 // Values of a quad, which a thread loads at once; quads of the lanes that make a row's sum.
 inline constexpr int kQuad = 4, kLaneQuads = kMostRowLanes / kQuad;
 
-// The squares of a row of n values, a multiple of 256, of which a thread adds up the quads q, q + kLaneQuads
-// and so on: the sum is that of sum_of_squares().
+// Rows of multiples of so many values have all lanes' sums in whole warps of threads with quads.
+inline constexpr int kRowQuadValues = 256;
+
+// The squares of a row of n values, a multiple of kRowQuadValues, of which a thread adds up the quads q, q +
+// kLaneQuads and so on: the sum is that of sum_of_squares().
 struct SquaresOfRow {
   float sums[kQuad] = {};
 

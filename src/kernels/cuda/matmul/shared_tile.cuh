@@ -5,6 +5,7 @@
 
 #include "kernels/cuda/matmul/products.h"
 #include "kernels/cuda/runtime/launch.h"
+#include "kernels/cuda/silu.cuh"
 
 namespace parlance::cuda {
 
@@ -66,18 +67,57 @@ struct TileShares {
   }
 };
 
+// What becomes of the whole sums (m, n) of a tile. Where a gate's are to meet others, the former are the
+// first eight of each sixteen rows.
+template <class Shares, MatmulEnd kEnd>
+class EndOfSums {
+  static constexpr bool kIsGated = kEnd == MatmulEnd::gate;
+  static constexpr int kResults = kIsGated ? 2 : 4;
+
+ public:
+  __device__ EndOfSums(const Products& p, const Output& output, int first_row, int first_token, int m,
+                       int n) {
+#pragma unroll
+    for (int e = 0; e < kResults; ++e) {
+      const int own_row = Shares::row(m, e), t = first_token + Shares::token(n, e);
+      const int r = kIsGated ? first_row / 2 + own_row / 16 * 8 + own_row % 8 : first_row + own_row;
+      const bool exists = r < output.n_out && t < p.n_tokens;
+      to_[e] = exists ? output.out + static_cast<int64_t>(t) * output.n_out + r : nullptr;
+      before_[e] = kEnd == MatmulEnd::add && exists ? *to_[e] : 0.0f;
+      bias_[e] = output.bias && exists ? output.bias[r] : 0.0f;
+      if constexpr (kIsGated) bias_[e + 2] = p.outputs[1].bias && exists ? p.outputs[1].bias[r] : 0.0f;
+    }
+  }
+
+  __device__ void finish(const float (&sums)[4]) const {
+#pragma unroll
+    for (int e = 0; e < kResults; ++e) {
+      const float sum = sums[e] + bias_[e];
+      if (!to_[e]) continue;
+      if constexpr (kIsGated) {
+        *to_[e] = silu(sum) * (sums[e + 2] + bias_[e + 2]);
+      } else {
+        *to_[e] = kEnd == MatmulEnd::add ? before_[e] + sum : sum;
+      }
+    }
+  }
+
+ private:
+  float* to_[kResults];
+  float before_[kResults], bias_[4];
+};
+
 // Block (sums (m, n) of all threads, tile), for tiles in the order of the grid that has left their parts.
-template <class Shares>
+template <class Shares, MatmulEnd kEnd>
 __global__ void __launch_bounds__(Shares::kThreads)
-    add_parts(const __grid_constant__ Products p, const Split split, int n_parts, int n_token_tiles,
-              MatmulEnd end) {
+    add_parts(const __grid_constant__ Products p, const Split split, int n_parts, int n_token_tiles) {
   let_next_start();
   wait_for_previous();
   const int m = blockIdx.x / Shares::kColumns, n = blockIdx.x % Shares::kColumns;
   const int tile = blockIdx.y, row_tile = tile / n_token_tiles;
   const Output& output = output_of_tile(p, row_tile);
-  const int first_row = (row_tile - output.first_tile) * Shares::kTileRows;
-  const int first_token = tile % n_token_tiles * Shares::kTokens;
+  const EndOfSums<Shares, kEnd> end(p, output, (row_tile - output.first_tile) * Shares::kTileRows,
+                                    tile % n_token_tiles * Shares::kTokens, m, n);
   float total[4] = {};
 #pragma unroll 8
   for (int part = 0; part < n_parts; ++part) {
@@ -87,26 +127,24 @@ __global__ void __launch_bounds__(Shares::kThreads)
     total[2] = add_part(total[2], of.z);
     total[3] = add_part(total[3], of.w);
   }
-#pragma unroll
-  for (int e = 0; e < 4; ++e) {
-    const int r = first_row + Shares::row(m, e), t = first_token + Shares::token(n, e);
-    if (r >= output.n_out || t >= p.n_tokens) continue;
-    float& to = output.out[static_cast<int64_t>(t) * output.n_out + r];
-    const float sum = total[e] + (output.bias ? output.bias[r] : 0.0f);
-    to = end == MatmulEnd::add ? to + sum : sum;
-  }
+  end.finish(total);
 }
 
-// Behind the kernel that has left them, where several blocks share a tile.
-template <class Shares>
+// Behind the kernel that has left them, where several blocks share a tile. kHasGates: as EndOfSums has them.
+template <class Shares, bool kHasGates = false>
 void launch_add_parts(Stream& stream, const Products& products, const Split& split, int n_parts,
                       int n_token_tiles, MatmulEnd end = MatmulEnd::store) {
   if (!split.sums) return;
-  launch(stream, add_parts<Shares>,
+  const auto kernel = [&] {
+    if (kHasGates && end == MatmulEnd::gate)
+      return add_parts < Shares, kHasGates ? MatmulEnd::gate : MatmulEnd::store > ;
+    return end == MatmulEnd::add ? add_parts<Shares, MatmulEnd::add> : add_parts<Shares, MatmulEnd::store>;
+  }();
+  launch(stream, kernel,
          {.grid = dim3(Shares::kRowTiles * Shares::kColumns,
                        static_cast<unsigned>(n_token_tiles * products.n_tiles)),
           .block = dim3(Shares::kThreads)},
-         products, split, n_parts, n_token_tiles, end);
+         products, split, n_parts, n_token_tiles);
 }
 
 }  // namespace parlance::cuda

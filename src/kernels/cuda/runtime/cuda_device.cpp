@@ -7,6 +7,7 @@
 #include "kernels/cuda/block_step.h"
 #include "kernels/cuda/kernels.h"
 #include "kernels/cuda/matmul/half_few.h"
+#include "kernels/cuda/matmul/half_many.h"
 #include "kernels/cuda/matmul/kept_weights.h"
 #include "kernels/cuda/matmul/products.h"
 #include "kernels/cuda/matmul/quantised_few.h"
@@ -107,8 +108,10 @@ class CudaDevice final : public Device,
   // Two have quantised_gemv, which ends in what it yields.
   bool fuses_rows(int64_t n_rows, std::optional<DType> weights) const override {
     const bool are_floats = weights && traits(*weights).block_elements == 1;
-    const int64_t most_few = are_floats ? kMostFewTokens : kMostQuantisedTokens;
-    const bool are_few = n_rows == 1 || (n_rows >= kFewestQuantisedTokens && n_rows <= most_few);
+    const bool are_some = are_floats
+                              ? n_rows <= kMostFewTokens || half_many_serves(gpu_.compute_capability, n_rows)
+                              : n_rows <= kMostQuantisedTokens;
+    const bool are_few = n_rows == 1 || (n_rows >= kFewestQuantisedTokens && are_some);
     const bool are_many = n_rows > kMostAlikeTokens && !gpu_.is_deterministic;
     return (are_few && has_row_kernels(gpu_.compute_capability)) ||
            (are_many && has_wide_kernels(gpu_.compute_capability));

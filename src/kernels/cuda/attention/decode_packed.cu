@@ -1,4 +1,5 @@
 // attention for answers and drafts from compressed caches: see packed_worker.cuh.
+#include "base/checked.h"
 #include "kernels/cuda/attention/packed_worker.cuh"
 #include "kernels/cuda/runtime/launch.h"
 
@@ -216,13 +217,15 @@ auto with_formats(const AttentionArgs& args, bool prepares, const Visit& visit) 
   return visit(AnyCodes());
 }
 
-// Whether a block's segments are so many that warps may have some alone. Not those of an only token, whose
-// block asks for older keys early: RunCursor tells these by the last ones that a warp has a turn at.
-bool may_be_alone(const Params& p, const AttentionArgs& args) {
-  constexpr int kLeastSegments = 4;
+// Whether a block's segments are so many that warps have some alone. Not those of an only token, whose block
+// asks for older keys early: RunCursor tells these by the last ones that a warp has a turn at. Nor where what
+// blocks wait for is memory, as for q8_0, which is slower with each warp's keys elsewhere.
+bool have_some_alone(const Params& p, const AttentionArgs& args) {
   const auto n_keys = static_cast<int>(args.batch.n_kv_bound);
   const int keys = segment_keys(1, n_keys, p.many_rows, p.most_segments);
-  return p.n_tokens > 1 && n_keys > (kLeastSegments - 1) * keys * p.n_splits;
+  const int n_of_block = div_up(div_up(n_keys, keys), p.n_splits);
+  const bool has_many_bytes = p.k_row_bytes + p.v_row_bytes >= 2 * p.head_dim_v;
+  return p.n_tokens > 1 && !has_many_bytes && !SegmentShares::are_shared(n_of_block, keys);
 }
 
 template <int kHeadDim>
@@ -252,8 +255,8 @@ void launch_packed(Stream& stream, const Params& main, const AttentionArgs& args
       const PackedLayout exact_layout = exact ? layout_of<kHeadDim, kRows, Halves>(*exact_kv, room) : layout;
       const auto of_known = [&](auto known) {
         constexpr KnownRows kKnown = decltype(known)::value;
-        if constexpr (kRows == 4) {
-          if (may_be_alone(main, args)) return decode_packed<kHeadDim, kRows, Formats, kKnown, true>;
+        if constexpr (kRows == 4 && !std::is_same_v<Formats, CodesOf<KvFormat::q8_0, KvFormat::q8_0>>) {
+          if (have_some_alone(main, args)) return decode_packed<kHeadDim, kRows, Formats, kKnown, true>;
         }
         return decode_packed<kHeadDim, kRows, Formats, kKnown, false>;
       };

@@ -90,13 +90,17 @@ struct SegmentShares {
   template <bool kMayBeAlone>
   __device__ static SegmentShares of(const TokenRun& run, const SegmentRange& range) {
     if constexpr (!kMayBeAlone) return {range.first};
+    const int n_left = (range.last - range.first) % kPackedWarps;
+    return {range.last - (are_shared(n_left, run.segment_keys) ? n_left : 0)};
+  }
+
+  // Whether so many segments take less time where warps share them.
+  __host__ __device__ static bool are_shared(int n, int segment_keys) {
     // Sixteen keys take as long as three quarters of putting together does.
     constexpr int kTimeOfKeys = 3, kTimeOfJoin = 4;
-    const auto time_of = [&](int n_keys) { return n_keys / kPackedKeys * kTimeOfKeys + kTimeOfJoin; };
-    const int n_left = (range.last - range.first) % kPackedWarps;
-    const int share = (run.segment_keys + kTurnKeys - 1) / kTurnKeys * kPackedKeys;
-    const bool are_shared = n_left * time_of(share) < time_of(run.segment_keys);
-    return {range.last - (are_shared ? n_left : 0)};
+    const auto time_of = [](int n_runs) { return n_runs * kTimeOfKeys + kTimeOfJoin; };
+    const int n_turns = (segment_keys + kTurnKeys - 1) / kTurnKeys;
+    return n < kPackedWarps && n * time_of(n_turns) < time_of(segment_keys / kPackedKeys);
   }
 };
 

@@ -61,8 +61,11 @@ class Written(Scripted):
         tone = [one for piece in pieces if max(map(abs, piece)) > 1000 for one in piece]
         self.assertAlmostEqual(len(tone) / rate, 1, delta=0.05)
         middle = tone[480:-480]
-        crossings = sum(1 for a, b in zip(middle, middle[1:]) if a < 0 <= b)
-        self.assertAlmostEqual(crossings / (len(middle) / rate), 440, delta=9)
+        rises = [i for i, (a, b) in enumerate(zip(middle, middle[1:])) if a < 0 <= b]
+        periods = [b - a for a, b in zip(rises, rises[1:])]
+        period = statistics.median(periods)
+        self.assertAlmostEqual(rate / period, 440, delta=9)
+        self.assertGreater(sum(abs(one - period) <= 1 for one in periods) / len(periods), 0.8, periods)
         self.assertAlmostEqual(loudness(middle), 12000 / math.sqrt(2), delta=900)
         first = int(self.tab.wait("document.querySelector('[data-role=assistant]').dataset.firstAudioMs"))
         self.assertTrue(0 <= first < 3000, first)

@@ -13,6 +13,7 @@
 #include "kernels/cuda/attention/packed_preparation.cuh"
 #include "kernels/cuda/attention/packed_queries.cuh"
 #include "kernels/cuda/attention/packed_ring.cuh"
+#include "kernels/cuda/attention/packed_sums.cuh"
 #include "kernels/cuda/kv_transform.cuh"
 
 namespace parlance::cuda::attention {
@@ -36,7 +37,6 @@ class PackedWorker {
   static constexpr int kTiles = Columns::kTiles, kSides = Columns::kSides, kTileRows = Columns::kTileRows;
   static constexpr int kRoundRows = kRows <= 8 ? 4 : kRows;  // that leave what they have at once
   static constexpr int kRounds = kRows / kRoundRows;
-  static_assert(!kMayBeAlone || kTiles * kSides == 1);  // see join()
   static constexpr bool kKeepsParts = !Formats::kIsAny && kTiles == 1;
   static constexpr bool kHasQueryWarps = has_query_warps<kDim, kMostRows, Formats>();
   static constexpr bool kMayPrepare = has_preparation<kDim, kMostRows, Formats>();
@@ -46,6 +46,7 @@ class PackedWorker {
   static constexpr int kPreparedBytes = kHasQueryWarps ? kRows * Heads::kQueryBytes : 0;
   static constexpr int kEncodingBytes = kMayPrepare ? Heads::kRoomBytes : 0;
   using Parts = PackedParts<kRoundRows, kHeadDim>;
+  using Sums = PackedSums<kRows, kHeadDim, kMayBeAlone>;
   struct Shared {
     QueryNumbers<kRows> of_rows;
     int visible[kTiles * kTileRows];  // keys that a row sees
@@ -134,12 +135,12 @@ class PackedWorker {
 
   // A segment that warps share, or of n segments the one that this warp has alone.
   __device__ void add_segments(int first, int n, bool are_own) {
-    start_segment();
+    sums_.start();
     if (are_own && warp_ >= n) return;
     const int segment = are_own ? first + warp_ : first, start = segment * segment_keys_;
     const auto end = static_cast<int>(kept(min(n_keys_, start + segment_keys_)));
     const int n_turns = are_own ? n_busy_warps(segment) : 1;
-    Joined joined;
+    typename Sums::Joined joined;
     for (int turn = 0; turn < n_turns; ++turn) {
       for (int key = start + (are_own ? turn : warp_) * kPackedKeys; key < end; key += kTurnKeys) {
         load_next();
@@ -152,9 +153,9 @@ class PackedWorker {
         add_keys(at, key);
         ring_.release();
       }
-      if (are_own) join(joined);
+      if (are_own) sums_.join(joined);
     }
-    if (are_own) take_joined(joined);
+    if (are_own) sums_.take_joined(joined);
   }
 
   // What warps from the first one on, as many as there is room for, have of their segment, of a round's rows.
@@ -162,7 +163,9 @@ class PackedWorker {
     if (static_cast<unsigned>(warp_ - first) >= static_cast<unsigned>(parts_.n_parts)) return;
 #pragma unroll
     for (int i = 0; i < kRounds; ++i)
-      if (i == round) leave_round(i);
+      if (i == round)
+        sums_.leave(parts_, warp_ % parts_.n_parts, i * kRoundRows,
+                    [&](const auto& visit) { with_v(visit); });
   }
 
  private:
@@ -278,19 +281,6 @@ class PackedWorker {
   using Scores =
       float[kTiles][2][kSides];         // keys that are rows lane / 4 and + 8, columns of Columns::own_row()
   using Weights = uint32_t[kTiles][2];  // of keys 2 * (lane % 4).., and + 8, of column lane / 4
-
-  __device__ void start_segment() {
-#pragma unroll
-    for (int tile = 0; tile < kTiles; ++tile) {
-#pragma unroll
-      for (int side = 0; side < kSides; ++side) largest_[tile][side] = kLowest, sum_[tile][side] = 0;
-#pragma unroll
-      for (int i = 0; i < kSteps; ++i) {
-#pragma unroll
-        for (int j = 0; j < 4; ++j) out_[tile][i][j] = 0;
-      }
-    }
-  }
 
   __device__ void add_keys(uint32_t at, int first) {
     Scores scores;
@@ -423,19 +413,15 @@ class PackedWorker {
     }
   }
 
-  // What weights are against: a score that changes seldom, which is below none by more than `below`, and
-  // above the largest one by `above` when it changes, both as powers of two.
-  struct Reference {
-    float below, above;
-  };
   // Where weights are multiplied with steps, as 16-bit floats, they are 1 at most, so that no product is
   // larger than what is stored.
   template <class Row>
-  __device__ static constexpr Reference reference_of() {
-    return has_row_step<Row>() ? Reference{0, 2} : Reference{8, 0};
+  __device__ static constexpr WeightReference reference_of() {
+    return has_row_step<Row>() ? WeightReference{0, 2} : WeightReference{8, 0};
   }
 
-  __device__ void turn_into_weights(const Scores& scores, const Reference& reference, Weights& weights) {
+  __device__ void turn_into_weights(const Scores& scores, const WeightReference& reference,
+                                    Weights& weights) {
     Scores more;  // than that score
     const auto compare = [&] {
       bool is_larger = false;
@@ -446,7 +432,7 @@ class PackedWorker {
 #pragma unroll
           for (int side = 0; side < kSides; ++side) {
             float& beyond = more[tile][key][side];
-            beyond = fmaf(scores[tile][key][side], factors_[tile][side], -largest_[tile][side]);
+            beyond = fmaf(scores[tile][key][side], factors_[tile][side], -sums_.largest[tile][side]);
             is_larger |= beyond > reference.below;
           }
         }
@@ -460,7 +446,7 @@ class PackedWorker {
 #pragma unroll
         for (int side = 0; side < kSides; ++side)
           largest[side] = fmaxf(scores[tile][0][side], scores[tile][1][side]) * factors_[tile][side];
-        raise(tile, largest, reference);
+        sums_.raise(tile, largest, reference);
       }
       compare();
     }
@@ -472,7 +458,7 @@ class PackedWorker {
 #pragma unroll
         for (int side = 0; side < kSides; ++side) {
           weight[side] = exp2_flushed(more[tile][key][side]);
-          sum_[tile][side] += weight[side];
+          sums_.sum[tile][side] += weight[side];
         }
         weights[tile][key] = transposed(bits_of(__floats2half2_rn(weight[0], weight[1])));
       }
@@ -489,26 +475,6 @@ class PackedWorker {
         for (int key = 0; key < 2; ++key)
           if (key * order().apart() >= n_visible) scores[tile][key][side] = -INFINITY;
       }
-    }
-  }
-
-  // Of a lane's columns, whose largest scores of these keys are those of some lanes.
-  __device__ void raise(int tile, float (&scores)[kSides], const Reference& reference) {
-#pragma unroll
-    for (int mask = 4; mask < 32; mask *= 2) {  // side by side: each waits for what other lanes have
-#pragma unroll
-      for (float& score : scores) score = fmaxf(score, __shfl_xor_sync(0xffffffff, score, mask));
-    }
-#pragma unroll
-    for (int side = 0; side < kSides; ++side) {
-      float& largest = largest_[tile][side];
-      if (!(scores[side] > largest + reference.below)) continue;
-      const float before = largest;
-      largest = scores[side] + reference.above;
-      const float keep = exp2_flushed(before - largest);
-      sum_[tile][side] *= keep;
-#pragma unroll
-      for (int i = 0; i < kSteps; ++i) out_[tile][i][side] *= keep, out_[tile][i][side + 2] *= keep;
     }
   }
 
@@ -592,86 +558,7 @@ class PackedWorker {
       }
 #pragma unroll
       for (int tile = 0; tile < kTiles; ++tile)
-        multiply_add_f16(out_[tile][t], a, weights[tile][0], weights[tile][1]);
-    }
-  }
-
-  // ---- What becomes of a segment ----
-
-  // This lane's part of a column's sum becomes all of it.
-  template <int n>
-  __device__ static void add_lanes(float (&sums)[n]) {
-#pragma unroll
-    for (int mask = 4; mask < 32; mask *= 2) {
-#pragma unroll
-      for (float& sum : sums) sum += __shfl_xor_sync(0xffffffff, sum, mask);
-    }
-  }
-
-  // What RowsSoFar has of a segment, for a warp that has all of it: of the tile's other column, which is
-  // nobody's and stays 0 otherwise, the elements.
-  struct Joined {
-    float largest = kLowest, sum = 0;
-  };
-  __device__ void join(Joined& joined) {
-    if constexpr (kMayBeAlone) {
-      add_lanes(sum_[0]);
-      const Fold fold(joined.largest, largest_[0][0]);
-      joined.largest = fold.largest;
-      joined.sum = fold(joined.sum, sum_[0][0]);
-#pragma unroll
-      for (int t = 0; t < kSteps; ++t) {
-#pragma unroll
-        for (int half = 0; half < 2; ++half) {
-          float &of_turn = out_[0][t][2 * half], &so_far = out_[0][t][2 * half + 1];
-          so_far = fold(so_far, of_turn);
-          of_turn = 0;
-        }
-      }
-      largest_[0][0] = kLowest;
-      sum_[0][0] = 0;
-    }
-  }
-  __device__ void take_joined(const Joined& joined) {
-    if constexpr (kMayBeAlone) {
-      largest_[0][0] = joined.largest;
-      sum_[0][0] = lane() < 4 ? joined.sum : 0;
-#pragma unroll
-      for (int t = 0; t < kSteps; ++t) {
-#pragma unroll
-        for (int half = 0; half < 2; ++half) out_[0][t][2 * half] = out_[0][t][2 * half + 1];
-      }
-    }
-  }
-
-  __device__ void leave_round(int round) {
-    const int part = warp_ % parts_.n_parts;
-#pragma unroll
-    for (int tile = 0; tile < kTiles; ++tile) {
-      const int row = tile * kTileRows + Columns::own_row(0) - round * kRoundRows;  // the first of kSides
-      float sums[kSides];
-#pragma unroll
-      for (int side = 0; side < kSides; ++side) sums[side] = sum_[tile][side];
-      add_lanes(sums);
-      if (row < 0 || row >= kRoundRows) continue;
-      with_v([&](auto format) {
-        using V = Codes<decltype(format)::value, kValuePairs<kHeadDim>>;
-        const int first = V::place(lane() / 4, 0, 0);
-#pragma unroll
-        for (int side = 0; side < kSides; ++side) {
-          float* const to = &parts_.element(part, row + side, first);
-#pragma unroll
-          for (int t = 0; t < kSteps; ++t) {
-#pragma unroll
-            for (int half = 0; half < 2; ++half)
-              to[Parts::apart(V::place(0, t, half))] = out_[tile][t][2 * half + side];
-          }
-        }
-      });
-      if (lane() >= 4) continue;
-#pragma unroll
-      for (int side = 0; side < kSides; ++side)
-        parts_.stats[part * kRoundRows + row + side] = make_float2(largest_[tile][side], sums[side]);
+        multiply_add_f16(sums_.out[tile][t], a, weights[tile][0], weights[tile][1]);
     }
   }
 
@@ -691,9 +578,8 @@ class PackedWorker {
   RowPart k_part_, v_part_;  // where they are kept
   uint32_t own_copy_;        // see PairTables
   float factors_[kTiles][kSides];
-  uint32_t q_[kSteps][2];                                // of the only tile
-  float largest_[kTiles][kSides], sum_[kTiles][kSides];  // of columns; the latter: this lane's part
-  float out_[kTiles][kSteps][4];                         // rows are elements of values, in the order of Codes
+  uint32_t q_[kSteps][2];  // of the only tile
+  Sums sums_;
 };
 
 }  // namespace parlance::cuda::attention

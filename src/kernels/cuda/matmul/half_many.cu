@@ -172,21 +172,8 @@ __global__ void __launch_bounds__(Tile<kGroups>::kThreads, 1)
     }
     if constexpr (kIsSplit) T::OfTile::leave(split, parts.n, part, of_part);
   }
-  if constexpr (kIsSplit) return;
-  const auto finish = [&]<MatmulEnd kEnd>(std::integral_constant<MatmulEnd, kEnd>) {
-#pragma unroll
-    for (int n = 0; n < kManyTokens / 8; ++n) {
-      const EndOfSums<typename T::OfTile, kEnd> end_of_sums(p, output, first_row, 0, 0, n);
-      end_of_sums.finish(reinterpret_cast<Sums&>(total)[0][n]);
-    }
-  };
-  if (end_of_rows == MatmulEnd::gate) {
-    finish(std::integral_constant<MatmulEnd, MatmulEnd::gate>());
-  } else if (end_of_rows == MatmulEnd::add) {
-    finish(std::integral_constant<MatmulEnd, MatmulEnd::add>());
-  } else {
-    finish(std::integral_constant<MatmulEnd, MatmulEnd::store>());
-  }
+  if constexpr (!kIsSplit)
+    finish_tile<typename T::OfTile>(p, output, first_row, reinterpret_cast<Sums&>(total), end_of_rows);
 }
 
 template <int kGroups>

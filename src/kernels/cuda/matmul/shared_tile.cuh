@@ -107,6 +107,31 @@ class EndOfSums {
   float before_[kResults], bias_[4];
 };
 
+// The same of all sums of a tile of all tokens.
+template <class Shares, MatmulEnd kEnd>
+__device__ void finish_all(const Products& p, const Output& output, int first_row,
+                           const typename Shares::Sums& sums) {
+#pragma unroll
+  for (int m = 0; m < Shares::kRowTiles; ++m) {
+#pragma unroll
+    for (int n = 0; n < Shares::kColumns; ++n) {
+      const EndOfSums<Shares, kEnd> end(p, output, first_row, 0, m, n);
+      end.finish(sums[m][n]);
+    }
+  }
+}
+template <class Shares>
+__device__ void finish_tile(const Products& p, const Output& output, int first_row,
+                            const typename Shares::Sums& sums, MatmulEnd end) {
+  if (end == MatmulEnd::gate) {
+    finish_all<Shares, MatmulEnd::gate>(p, output, first_row, sums);
+  } else if (end == MatmulEnd::add) {
+    finish_all<Shares, MatmulEnd::add>(p, output, first_row, sums);
+  } else {
+    finish_all<Shares, MatmulEnd::store>(p, output, first_row, sums);
+  }
+}
+
 // Block (sums (m, n) of all threads, tile), for tiles in the order of the grid that has left their parts.
 template <class Shares, MatmulEnd kEnd>
 __global__ void __launch_bounds__(Shares::kThreads)

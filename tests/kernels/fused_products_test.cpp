@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <limits>
 
 #include "kernels/fused_ops.h"
@@ -199,36 +200,50 @@ TEST_P(FusedProducts, AreSeveralAtOnce) {
   }
 }
 
-// What is no number in a token shows in all of its products.
+// What is no number in a token shows in all of its products, and in no bit of another token's.
 TEST_P(FusedProducts, ShowWhatIsNoNumber) {
   OpBench bench = tested();
   if (!fuses_rows(bench.stream(), 1)) GTEST_SKIP() << "the device has an operation for each";
   constexpr int64_t kIn = 512, kOut = 70;
-  const auto all_damaged = [](const std::vector<float>& values) {
-    return std::ranges::none_of(values, [](float value) { return std::isfinite(value); });
-  };
+  const auto shape = [](int64_t n, int64_t n_rows) { return std::array<int64_t, 4>{n, n_rows, 1, 1}; };
   for (const WeightType& type : {quantised_types()[0], WeightType{DType::f16, {}, {}}}) {
     const Linear a = random_linear(bench, type, kIn, kOut, false),
                  b = random_linear(bench, type, kIn, kOut, true);
     const Linear down = random_linear(bench, type, kIn, kOut, false);
     const Tensor norm = bench.upload({kIn, 1, 1, 1}, random_floats(kIn));
-    for (const float damage :
-         {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
-      SCOPED_TRACE(testing::Message() << name_of(type.dtype) << " " << damage);
-      std::vector<float> values = random_floats(kIn);
-      values[300] = damage;
-      const Tensor x = bench.upload({kIn, 1, 1, 1}, values);
-      EXPECT_TRUE(all_damaged(bench.run([&](Stream& s) {
-        return matmul(s, {&a, &b}, Normed{x, norm, kEps}).out[1];
-      })));
-      EXPECT_TRUE(all_damaged(bench.run([&](Stream& s) {
-        return matmul_swiglu(s, a, b, Normed{x, norm, kEps});
-      })));
-      const Tensor h = bench.upload({kOut, 1, 1, 1}, random_floats(kOut));
-      EXPECT_TRUE(all_damaged(bench.run([&](Stream& s) {
-        matmul_add(s, h, down, x);
-        return h;
-      })));
+    for (const int64_t n_rows : {1, 3, 16, 17, 64}) {
+      if (!fuses_rows(bench.stream(), n_rows, type.dtype)) continue;
+      const std::vector<float> whole = random_floats(n_rows * kIn);
+      const Tensor before = bench.upload(shape(kOut, n_rows), random_floats(n_rows * kOut));
+      const auto expect_last_damaged = [&](float damage, const std::function<Tensor(Stream&, Tensor)>& run) {
+        std::vector<float> values = whole;
+        values[static_cast<size_t>((n_rows - 1) * kIn + 300)] = damage;
+        const auto of = [&](const std::vector<float>& x) {
+          const Tensor uploaded = bench.upload(shape(kIn, n_rows), x);
+          return bench.run([&](Stream& s) { return run(s, uploaded); });
+        };
+        const std::vector<float> got = of(values);
+        ASSERT_EQ(std::ssize(got), n_rows * kOut);
+        const auto last = got.end() - kOut;
+        EXPECT_TRUE(std::none_of(last, got.end(), [](float value) { return std::isfinite(value); }));
+        expect_same_bits({got.begin(), last}, of(whole));
+      };
+      for (const float damage :
+           {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
+        SCOPED_TRACE(testing::Message() << name_of(type.dtype) << ", " << n_rows << " rows, " << damage);
+        expect_last_damaged(damage, [&](Stream& s, const Tensor& x) {
+          return matmul(s, {&a, &b}, Normed{x, norm, kEps}).out[1];
+        });
+        expect_last_damaged(damage, [&](Stream& s, const Tensor& x) {
+          return matmul_swiglu(s, a, b, Normed{x, norm, kEps});
+        });
+        expect_last_damaged(damage, [&](Stream& s, const Tensor& x) {
+          const Tensor h = s.workspace().allocate(DType::f32, kOut, n_rows);
+          copy(s, h, before);
+          matmul_add(s, h, down, x);
+          return h;
+        });
+      }
     }
   }
 }

@@ -483,6 +483,20 @@ TEST_P(RowIndependence, CompressedAttentionOfRowsOfEveryLength) {
                          bench.run(alone, std::span(q).subspan(i * n, n), 1, 1));
         if (HasFailure()) return;
       }
+      // As few as have a row's keys shared by two blocks, in whose parts warps have segments, too.
+      constexpr size_t kApart = 4;
+      TokenPlaces fewer;
+      std::vector<float> q_of_fewer, of_fewer;
+      for (size_t i = 0; i < static_cast<size_t>(kSequences); i += kApart) {
+        fewer.add(places.seq[i], places.pos[i], 1);
+        q_of_fewer.insert(q_of_fewer.end(), q.begin() + static_cast<int64_t>(i * n),
+                          q.begin() + static_cast<int64_t>((i + 1) * n));
+        of_fewer.insert(of_fewer.end(), together.begin() + static_cast<int64_t>(i * n),
+                        together.begin() + static_cast<int64_t>((i + 1) * n));
+      }
+      SCOPED_TRACE(testing::Message() << name_of(of.k) << " " << name_of(of.v) << ", sixteen rows");
+      expect_same_bits(bench.run(fewer, q_of_fewer, 1, 1), of_fewer);
+      if (HasFailure()) return;
     }
   }
 }

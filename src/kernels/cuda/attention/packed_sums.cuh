@@ -60,7 +60,7 @@ struct PackedSums {
   }
 
   // What RowsSoFar has of a segment, for a warp that has all of it: of the tile's other column, which is
-  // nobody's and stays 0 otherwise, the elements.
+  // nobody's and stays 0 otherwise, the elements. An infinite value is no number there: its weight is 0.
   struct Joined {
     float largest = kLowest, sum = 0;
   };

@@ -2,7 +2,6 @@
 // Connection, Microphone, Loudspeaker, Turn, Timeline and Picture know nothing of each other; Talk, at the end, joins them.
 
 const RATE = 24000;           // samples a second, both ways
-const REPORT_MS = 50;         // between two accounts of what was played
 const TAP_MS = 300;           // a button that is released sooner was pressed, not held
 const TAIL_S = 0.04;          // of sound behind a question: the microphone is later than the hand
 const LONGEST_TAIL_MS = 250;  // where no sound comes
@@ -553,7 +552,6 @@ class Talk {
     this.nSent = 0;              // samples
     this.marks = [];             // {nSent, time}: when what was sent was heard, by the sound's clock
     this.turnEnd = undefined;    // of the last question, by the sound's clock
-    this.reported = 0;
     this.before = [];            // frames that were not sent
     this.endAt = undefined;      // of a question, by the sound's clock
     this.announced = new Set();  // items of the session
@@ -651,6 +649,7 @@ class Talk {
   }
 
   'on error'({error}) {
+    if (error.code === 'response_cancel_not_active') return;  // it ended before the server read that
     this.isAwaiting = false;
     this.complain(`The server says: ${error.message}.`);
   }
@@ -723,7 +722,6 @@ class Talk {
   'on response.output_item.added'({item}) {
     if (item.type !== 'message') return;
     this.turn('assistant', item.id).began = this.turnEnd;
-    this.reported = 0;
   }
 
   'on response.output_text.delta'({item_id, delta}) {
@@ -845,11 +843,7 @@ class Talk {
     turn.isWhole = ended && !wasStopped;
     turn.played(turn.isWhole ? turn.nReceived : Math.max(0, played - Math.round(latency * RATE)));
     const playedMs = Math.floor(1000 * turn.nPlayed / RATE);
-    const now = performance.now();
-    if (ended || now - this.reported >= REPORT_MS - 10) {
-      this.reported = now;
-      this.connection.send({type: 'parlance.playback', item_id: item, played_ms: playedMs});
-    }
+    this.connection.send({type: 'parlance.playback', item_id: item, played_ms: playedMs});
     if (ended && wasStopped) {
       turn.isStopping = false;
       turn.cutAt(turn.nPlayed);
@@ -868,8 +862,9 @@ class Talk {
   }
 
   stopAnswer() {
-    if (this.response) this.connection.send({type: 'response.cancel', response_id: this.response});
-    this.stopped = this.response;  // more of it may be on its way
+    const {response} = this;  // without a name: the one that was asked for
+    if (response || this.isAwaiting) this.connection.send({type: 'response.cancel', response_id: response});
+    this.stopped = response;  // more of it may be on its way
     this.hush();
     this.isAwaiting = false;
     this.show();

@@ -22,6 +22,7 @@ EVAL = ROOT / "models/demo-eval"
 PICTURES = BUILD / "page"
 PLAYED = (HERE / "played.js").read_text()
 HEARS = tempfile.NamedTemporaryFile(suffix=".wav")  # what the microphone hears from when it is opened
+HEARS_HERTZ = 310  # the tone that is there before a test puts something else
 STATE = "document.body.dataset.state"
 
 
@@ -36,7 +37,7 @@ def write_wav(file, samples, rate):
 def chromium():
     """One for all tests: starting it costs more than most of them."""
     if not hasattr(chromium, "one"):
-        write_wav(HEARS.name, fake_server.tone(20, 300, 8000), 24000)
+        write_wav(HEARS.name, fake_server.tone(20, HEARS_HERTZ, 8000), 24000)
         chromium.one = browser.Browser(browser.find(), "--use-fake-ui-for-media-stream", f"--use-file-for-fake-audio-capture={HEARS.name}%noloop",
                                        "--host-resolver-rules=MAP parlance.test 127.0.0.1")
     return chromium.one

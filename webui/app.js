@@ -8,7 +8,7 @@ const LONGEST_TAIL_MS = 250;  // where no sound comes
 const FRAMES_BEFORE = 10;     // of sound before the button, which is later than the mouth
 const LINGER_MS = 30000;      // the microphone stays open behind a question, for the next one
 const LETTER_SAMPLES = 1500;  // of speech
-const LEAST_SAMPLES = 0.1 * RATE;  // of a question
+const LEAST_S = 0.1;          // of a question
 const LONGEST_RETRY_S = 30;
 const TIMES = 8;              // turns that the timeline shows
 
@@ -413,8 +413,7 @@ const LANES = [  // from one checkpoint (or, where it is missing, the next) to a
 ];
 const SVG = 'http://www.w3.org/2000/svg';
 
-// Bars of the checkpoints that the server tells of a turn (docs/talking.md), from the end of speech on, and where the answer's
-// sound began in this browser.
+// Bars of a turn's checkpoints on the server (docs/talking.md), from the end of speech on, and where the answer began to sound here.
 class Timeline {
   constructor(list) {
     this.list = list;
@@ -649,7 +648,7 @@ class Talk {
   }
 
   'on error'({error}) {
-    if (error.code === 'response_cancel_not_active') return;  // it ended before the server read that
+    if (error.code === 'response_cancel_not_active') return;  // it had ended
     this.isAwaiting = false;
     this.complain(`The server says: ${error.message}.`);
   }
@@ -929,6 +928,7 @@ class Talk {
   release() {
     if (!this.isHeld) return;
     this.isHeld = false;
+    this.heldMs = performance.now() - this.heldSince;
     this.endAt = (this.microphone.context?.currentTime ?? 0) + TAIL_S;
     this.isAwaiting = true;
     setTimeout(() => this.commit(), LONGEST_TAIL_MS);
@@ -948,7 +948,8 @@ class Talk {
     if (!this.endAt) return;
     this.endAt = undefined;
     this.microphone.closeSoon();
-    if (this.nSent - this.nBefore >= LEAST_SAMPLES) {
+    // Sound from before the button may come behind it, late.
+    if (Math.min(this.heldMs / 1000, (this.nSent - this.nBefore) / RATE) >= LEAST_S) {
       this.turnEnd = this.marks.at(-1)?.time;
       this.connection.send({type: 'input_audio_buffer.commit'});
       this.connection.send({type: 'response.create'});
@@ -1019,9 +1020,8 @@ class Talk {
     const canStop = this.isReady && !this.isHeld && (state === 'speaking' || this.isHandsFree && state === 'thinking');
     const talk = $('talk');
     talk.classList.toggle('stops', canStop);
-    talk.disabled = !this.isReady || !this.hears && !canStop || this.isHandsFree && !canStop;
-    const label = canStop ? 'Stop' : this.isHandsFree ? 'Listening' : this.isHeld ? 'Send' : 'Talk';
-    $('talk-label').textContent = label;
+    talk.disabled = !canStop && (!this.isReady || !this.hears || this.isHandsFree);
+    $('talk-label').textContent = canStop ? 'Stop' : this.isHandsFree ? 'Listening' : this.isHeld ? 'Send' : 'Talk';
     $('hands-free').disabled = !this.isHandsFree && (!this.isReady || !this.hears);
     $('hands-free').setAttribute('aria-checked', this.isHandsFree);
     $('send').disabled = !this.isReady;

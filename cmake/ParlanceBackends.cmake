@@ -1,6 +1,7 @@
 # Which devices beside the CPU are built in. A backend whose compiler is missing becomes a stub that says so.
 include(CheckLanguage)
 include(ParlanceShaders)
+include(ParlanceMetal)
 set(PARLANCE_CUDA AUTO CACHE STRING "Build the CUDA kernels: ON, OFF, or AUTO: where a GPU and nvcc are")
 set_property(CACHE PARLANCE_CUDA PROPERTY STRINGS AUTO ON OFF)
 option(PARLANCE_VULKAN "Build the Vulkan kernels where glslc and spirv-val are found" ON)
@@ -97,4 +98,20 @@ if(PARLANCE_VULKAN AND GLSLC AND SPIRV_VAL AND VOLK_INCLUDE_DIR)
 else()
   message(STATUS "Vulkan: not built (volk, glslc or spirv-val not found, or PARLANCE_VULKAN is off)")
   parlance_absent(vulkan)
+endif()
+
+# Metal: the operations are Vulkan's. Never built on Apple's systems; the host code is tested with an imitation of Metal.
+if(APPLE)
+  enable_language(OBJCXX)
+  set(CMAKE_OBJCXX_STANDARD 20)
+  add_library(parlance_kernels_metal STATIC ${CMAKE_SOURCE_DIR}/src/kernels/metal/metal_device.mm)
+  parlance_metal_host(parlance_kernels_metal)
+  if(NOT PARLANCE_HAS_VULKAN)
+    file(GLOB operations CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/kernels/vulkan/*.cpp)
+    target_sources(parlance_kernels_metal PRIVATE ${operations}
+      ${CMAKE_SOURCE_DIR}/src/kernels/vulkan/runtime/copy.cpp ${CMAKE_SOURCE_DIR}/src/kernels/vulkan/runtime/dispatch.cpp)
+  endif()
+  target_link_libraries(parlance_kernels_metal PUBLIC parlance_kernels parlance_kernels_vulkan "-framework Metal" "-framework Foundation")
+else()
+  parlance_absent(metal)
 endif()

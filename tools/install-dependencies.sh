@@ -5,7 +5,7 @@ set -euo pipefail
 
 declare -A packages=(
   [build]="g++ cmake ninja-build ccache libfmt-dev libexpected-dev nlohmann-json3-dev libcli11-dev libutf8proc-dev libedit-dev libvulkan-dev libvulkan-volk-dev libxxhash-dev libsndfile1-dev libsoxr-dev nettle-dev portaudio19-dev libcurl4-openssl-dev libboost1.81-dev prometheus-cpp-dev glslc spirv-tools"
-  [test]="libgtest-dev librapidcheck-dev python3 python3-jinja2 libvulkan1 mesa-vulkan-drivers vulkan-validationlayers spirv-cross"
+  [test]="libgtest-dev librapidcheck-dev python3 python3-jinja2 libvulkan1 mesa-vulkan-drivers vulkan-validationlayers spirv-cross gobjc++"
   [training]="python3 python3-numpy python3-zxcvbn scowl festlex-cmu festlex-poslex wordnet-base"
   [browser]="chromium"
   [bench]="libbenchmark-dev python3 pocketsphinx pocketsphinx-en-us"

@@ -6,6 +6,7 @@
 #include "base/parameter.h"
 #include "kernels/cpu/cpu_device.h"
 #include "kernels/cuda/cuda_device.h"
+#include "kernels/metal/metal_device.h"
 #include "kernels/vulkan/vulkan_device.h"
 
 namespace parlance {
@@ -50,7 +51,9 @@ Result<std::unique_ptr<Device>> make_device(std::string_view name, int n_threads
     std::string_view kind;
     Result<std::unique_ptr<Device>> (*make)(int index, const DeviceOptions& options);
   };
-  for (const auto& [kind, make] : {Maker{"vulkan", make_vulkan_device}, Maker{"cuda", make_cuda_device}}) {
+  // Metal is taken by its name alone: it has never run on Apple's hardware.
+  for (const auto& [kind, make] : {Maker{"vulkan", make_vulkan_device}, Maker{"cuda", make_cuda_device},
+                                   Maker{"metal", make_metal_device}}) {
     if (!is_kind(name, kind)) continue;
     const std::optional<int> index = index_in(name, kind);
     if (!index) break;
@@ -58,11 +61,6 @@ Result<std::unique_ptr<Device>> make_device(std::string_view name, int n_threads
     if (device) return device;
     return fail(device.error().code, "{} {}", Parameter::device,
                 device.error().message);  // which begins with the name
-  }
-  if (is_kind(name, "metal")) {
-    return fail(ErrorCode::unsupported,
-                "{}: the kernels are translated to Metal, but there is no host code that runs them; use {}",
-                set_to(Parameter::device, name), set_to(Parameter::device, "cpu"));
   }
   return fail(ErrorCode::not_found, "{}: there is no device '{}'; this machine has {}", Parameter::device,
               name, names_of_all());

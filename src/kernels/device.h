@@ -167,6 +167,8 @@ class Stream {
   }
   virtual void forget_recordings() {}  // the memory that they use is about to be replaced
 
+  Buffer* scratch_buffer() const { return scratch_.get(); }
+
   // Buffers that a derived stream's last operations may still use are freed by its destructor first.
   void release_memory() {
     workspace_buffer_.reset();

@@ -159,7 +159,7 @@ TEST_F(BadInputTest, OptionsThatDoNotFitTheModel) {
   expect_error(run({"chat", "-m", model_, "-p", "a", "--device", "vulkan:99"}), kFailure,
                {"--device vulkan"});
   expect_error(run({"chat", "-m", model_, "-p", "a", "--device", "metal"}), kFailure,
-               {"translated to Metal"});
+               {"built without Metal"});
   expect_error(run({"chat", "-m", model_, "-p", "a", "-c", "1099511627776"}), kUsage, {"--ctx-size"});
   const auto huge = run({"chat", "-m", model_, "-p", "a", "-c", "2147483648", "-ctk", "f32", "-ctv", "f32"});
   EXPECT_EQ(huge.code, kFailure);

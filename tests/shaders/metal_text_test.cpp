@@ -12,7 +12,7 @@
 #include "kernels/fused_ops.h"
 #include "kernels/support/kv_pages.h"
 #include "quant/block_format.h"
-#include "shaders/support/metal_text_device.h"
+#include "shaders/support/imitated_metal.h"
 #include "support/fixtures.h"
 #include "verify/kernels.h"
 
@@ -30,7 +30,7 @@ class MetalText : public ::testing::Test {
   void expect_same(const Operation& operation, float absolute = 2e-6f, float relative = 2e-6f,
                    uint32_t simd_width = 32, bool has_dot = false, bool orders_groups = false) {
     const MetalLimits limits{.simd_width = simd_width, .orders_groups = orders_groups};
-    OpBench tested(std::make_shared<MetalTextDevice>(limits, n_devices_++, has_dot));
+    OpBench tested(metal_device_on({.limits = limits, .seed = n_devices_++}, has_dot));
     OpBench reference{std::shared_ptr<Device>(reference_device())};
     std::vector<float> got;
     try {
@@ -557,7 +557,7 @@ void expect_recorded_numbers(const verify::TestedDevice& tested) {
 
 TEST_F(MetalText, RecordedNumbers) {
   PARLANCE_REQUIRE_FIXTURES("kv");
-  expect_recorded_numbers({"metal_text", std::make_unique<MetalTextDevice>(), std::nullopt});
+  expect_recorded_numbers({"metal_text", metal_device_on({}), std::nullopt});
 }
 
 TEST(VulkanShaders, RecordedNumbers) {
@@ -571,14 +571,13 @@ TEST(VulkanShaders, RecordedNumbers) {
 
 // The last of this file: nothing is left out.
 TEST_F(MetalText, ZEveryShaderHasRun) {
-  if (MetalTextDevice::launched().size() < 2)
-    GTEST_SKIP() << "only when the other tests of this program have run";
+  if (launched_kernels().size() < 2) GTEST_SKIP() << "only when the other tests of this program have run";
   const bool has_fixtures = std::filesystem::exists(fixtures_root() / "kv");
   for (const auto& entry : std::filesystem::directory_iterator(metal_folder())) {
     const std::string name = entry.path().stem().string();
     if (entry.path().extension() != ".metal") continue;
     if (!has_fixtures && name.starts_with("packed_")) continue;  // those that only recorded numbers are for
-    EXPECT_TRUE(MetalTextDevice::launched().contains(name)) << name;
+    EXPECT_TRUE(launched_kernels().contains(name)) << name;
   }
 }
 
@@ -602,7 +601,7 @@ kernel void broken(device Out& v_1 [[buffer(0)]], uint3 gl_LocalInvocationID [[t
     uint lane = gl_LocalInvocationID.x;
 )" + body + "\n}\n";
     const MetalKernel kernel =
-        load_kernel(prepared_kernel(text, "broken", {}), "broken", metal_build_folder());
+        load_kernel(prepared_kernel(text, "broken", {}, {}), "broken", metal_build_folder());
     results.assign(64, 0);
     const metal_shim::Binding binding{results.data(), 64 * sizeof(uint32_t)};
     std::mt19937 random(3);
@@ -672,7 +671,7 @@ kernel void wide(device Out& v_1 [[buffer(0)]])
     v_1.result[0] = words[0];
 }
 )";
-  const MetalKernel kernel = load_kernel(prepared_kernel(text, "wide", {}), "wide", metal_build_folder());
+  const MetalKernel kernel = load_kernel(prepared_kernel(text, "wide", {}, {}), "wide", metal_build_folder());
   uint32_t result = 0;
   const metal_shim::Binding binding{&result, sizeof result};
   std::mt19937 random(3);

@@ -115,8 +115,8 @@ std::string compiler_in(const std::filesystem::path& folder) {
 
 }  // namespace
 
-std::string prepared_kernel(const std::string& text, const std::string& name,
-                            std::span<const uint32_t> constants) {
+std::string prepared_kernel(const std::string& text, const std::string& name, const ConstantValues& macros,
+                            const ConstantValues& functions) {
   if (std::regex_search(text, std::regex(R"(\bdouble\b)")))
     throw std::runtime_error(name + ": Metal has no double");
   std::string body = text;
@@ -148,9 +148,10 @@ std::string prepared_kernel(const std::string& text, const std::string& name,
   body = std::regex_replace(body, std::regex(R"(simd_is_first\(\))"), "metal_shim::simd_is_first(__LINE__)");
 
   std::string out = fmt::format("#include \"{}\"\n", kShim);
-  for (size_t i = 0; i < constants.size(); ++i)
-    out += fmt::format("#define SPIRV_CROSS_CONSTANT_ID_{0} {1}u\n#define FUNCTION_CONSTANT_{0} {1}u\n", i,
-                       constants[i]);
+  for (const auto& [index, value] : macros)
+    out += fmt::format("#define SPIRV_CROSS_CONSTANT_ID_{} {}u\n", index, value);
+  for (const auto& [index, value] : functions)
+    out += fmt::format("#define FUNCTION_CONSTANT_{} {}u\n", index, value);
   // Address spaces are one here.
   out += "#define kernel\n#define device\n#define thread\n#define threadgroup\n#define constant const\n";
   out += "namespace metal_shim::text {\n" + body + "\n}\n";

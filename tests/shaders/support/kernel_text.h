@@ -21,10 +21,13 @@ struct MetalKernel {
   uint32_t n_threads = 0;  // of a workgroup
 };
 
-// C++ for the text of kernel `name`, whose constants 0.. have these values. Throws std::runtime_error for
-// what breaks Metal's rules: more than 31 buffers, or double.
-std::string prepared_kernel(const std::string& text, const std::string& name,
-                            std::span<const uint32_t> constants);
+// Values of constants, by their indices.
+using ConstantValues = std::map<uint32_t, uint32_t>;
+
+// C++ for the text of kernel `name`: `macros` are those that size arrays, `functions` its function constants.
+// Throws std::runtime_error for what breaks Metal's rules: more than 31 buffers, or double.
+std::string prepared_kernel(const std::string& text, const std::string& name, const ConstantValues& macros,
+                            const ConstantValues& functions);
 
 // Compiles what was not compiled before (files in `folder`, named after what is in them) and loads it.
 MetalKernel load_kernel(const std::string& prepared, const std::string& name,

@@ -118,9 +118,7 @@ Result<std::unique_ptr<VulkanBuffer>> MemoryPool::allocate(size_t bytes) {
   const auto take = [&](Block& block) -> std::unique_ptr<VulkanBuffer> {
     const std::optional<size_t> offset = block.parts.allocate(size);
     if (!offset) return nullptr;
-    auto buffer = std::make_unique<VulkanBuffer>(*this, *block.memory, *offset, unique_base(bytes), bytes);
-    buffers_[buffer->base()] = buffer.get();
-    return buffer;
+    return std::make_unique<VulkanBuffer>(*this, *block.memory, *offset, unique_base(bytes), bytes);
   };
   for (Block& block : blocks_) {
     if (auto buffer = take(block)) return buffer;
@@ -150,15 +148,8 @@ tl::unexpected<Error> MemoryPool::out_of_memory(size_t bytes) const {
               Parameter::gpu_layers);
 }
 
-VulkanBuffer* MemoryPool::find(const std::byte* base) {
-  const std::lock_guard lock(mutex_);
-  const auto found = buffers_.find(base);
-  return found == buffers_.end() ? nullptr : found->second;
-}
-
 void MemoryPool::release(VulkanBuffer& buffer) {
   const std::lock_guard lock(mutex_);
-  buffers_.erase(buffer.base());
   const auto block = std::find_if(blocks_.begin(), blocks_.end(),
                                   [&](const Block& b) { return b.memory.get() == &buffer.block(); });
   block->parts.release(buffer.offset(), buffer.padded_size());

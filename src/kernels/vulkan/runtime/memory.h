@@ -2,7 +2,6 @@
 #pragma once
 
 #include <list>
-#include <map>
 #include <memory>
 #include <mutex>
 
@@ -63,8 +62,6 @@ class MemoryPool {
   explicit MemoryPool(Context& context) : context_(context) {}
 
   Result<std::unique_ptr<VulkanBuffer>> allocate(size_t bytes);
-  // The buffer that starts at `base`.
-  VulkanBuffer* find(const std::byte* base);
 
  private:
   friend class VulkanBuffer;
@@ -79,8 +76,7 @@ class MemoryPool {
   Context& context_;
   std::mutex mutex_;
   std::list<Block> blocks_;
-  size_t allocated_ = 0;                               // bytes of all blocks
-  std::map<const std::byte*, VulkanBuffer*> buffers_;  // by base
+  size_t allocated_ = 0;  // bytes of all blocks
 };
 
 }  // namespace parlance::vulkan

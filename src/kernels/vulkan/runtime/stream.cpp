@@ -326,7 +326,7 @@ void VulkanStream::dispatch(std::string_view shader, std::span<const uint32_t> s
 }
 
 Operand VulkanStream::scratch_operand() {
-  return {.buffer = scratch().empty() ? nullptr : vulkan_device_.memory_pool().find(scratch().data())};
+  return {.buffer = scratch_buffer()};
 }
 
 std::optional<ptrdiff_t> VulkanStream::bytes_between(const Buffer& from, const Buffer& to) const {

@@ -37,6 +37,18 @@ struct Fiber {
   bool is_first = false;
 };
 
+// For the threads of any workgroup, as long as the process runs: the system gives a page when it is first
+// used.
+std::byte* stacks() {
+  static std::byte* const all = [] {
+    void* const bytes = mmap(nullptr, kStackBytes * kMostThreads, PROT_READ | PROT_WRITE,
+                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (bytes == MAP_FAILED) throw std::runtime_error("no memory for the stacks of a workgroup");
+    return static_cast<std::byte*>(bytes);
+  }();
+  return all;
+}
+
 // One at a time in a process.
 class Workgroup {
  public:
@@ -49,16 +61,9 @@ class Workgroup {
     if (kernel.n_threads > kMostThreads)
       throw std::runtime_error(
           fmt::format("Metal has {} threads in a workgroup, not {}", kMostThreads, kernel.n_threads));
-    const size_t bytes = kStackBytes * fibers_.size();
-    stacks_ = static_cast<std::byte*>(
-        mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
-    if (stacks_ == MAP_FAILED) throw std::runtime_error("no memory for the stacks of a workgroup");
     current_ = this;
   }
-  ~Workgroup() {
-    munmap(stacks_, kStackBytes * fibers_.size());
-    current_ = nullptr;
-  }
+  ~Workgroup() { current_ = nullptr; }
   Workgroup(const Workgroup&) = delete;
   Workgroup& operator=(const Workgroup&) = delete;
 
@@ -142,7 +147,7 @@ class Workgroup {
     if (running_->has_started) _longjmp(running_->here, 1);
     running_->has_started = true;
     getcontext(&running_->first);
-    running_->first.uc_stack = {.ss_sp = stacks_ + kStackBytes * i, .ss_flags = 0, .ss_size = kStackBytes};
+    running_->first.uc_stack = {.ss_sp = stacks() + kStackBytes * i, .ss_flags = 0, .ss_size = kStackBytes};
     running_->first.uc_link = nullptr;
     makecontext(
         &running_->first,
@@ -201,7 +206,6 @@ class Workgroup {
   std::mt19937& random_;
   std::vector<Fiber> fibers_;
   std::vector<uint32_t> memory_;
-  std::byte* stacks_ = nullptr;
   jmp_buf scheduler_;
   Fiber* running_ = nullptr;
   std::optional<std::string> error_;

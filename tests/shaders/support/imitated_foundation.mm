@@ -151,6 +151,12 @@ DEALLOCATES
 }
 @end
 
+// Of the leak sanitizer: lists that GNU's runtime library makes when it loads classes. Objects are another
+// call's.
+extern "C" const char* __lsan_default_suppressions() {
+  return "leak:objc_malloc";
+}
+
 namespace parlance::test {
 
 NSArray* array_of(std::vector<Owned<id>> objects) {

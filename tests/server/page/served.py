@@ -128,8 +128,9 @@ class Talks(Served):
         self.tab.click("[data-testid=hands-free]")
         self.tab.wait("!!document.querySelector('.cut')", 30)
         self.wait_for_answer(["There are 7 days in a week."])
-        # It was said over the answer, and the browser's echo cancellation takes some of it away with the echo.
-        self.assertTrue(self.turns()[2][1].startswith("How many days"), self.turns())
+        # It was said over the answer, the browser's echo cancellation takes some of it away with the echo, and a busy machine leaves
+        # gaps: not every word of it is understood, but what it asks for is.
+        self.assertRegex(self.turns()[2][1], r"^How\b.*\bdays\b.*\bweek\?$")
         said, heard, rest = self.turns()[1]
         self.assertTrue(heard.startswith("I can answer") and rest, (heard, rest))
         self.open()

@@ -62,7 +62,9 @@ std::vector<std::vector<float>> logits_of(const Recorded& recorded, std::unique_
 
 TEST(MetalModels, AnswerAsTheCpuDoes) {
   PARLANCE_REQUIRE_FIXTURES("text/logits");
-  for (const Recorded& recorded : recorded_models()) {
+  const std::vector<Recorded> models = recorded_models();
+  if (models.empty()) GTEST_SKIP() << "skipped: none of the recorded models is among the fixtures";
+  for (const Recorded& recorded : models) {
     for (const KvFormat format : {KvFormat::f16, KvFormat::tbq4_0}) {
       SCOPED_TRACE(recorded.model.stem().string() + ", " + std::string(name_of(format)));
       const auto got = logits_of(recorded, metal_device_on({}), format);

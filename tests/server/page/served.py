@@ -119,8 +119,8 @@ class Talks(Served):
         self.wait_for_turn("user", "What is 23 plus 5?", 30)
         self.wait_for_answer(["23 plus 5 is 28."])
 
-    def test_speech_ends_an_answer_and_the_rest_is_forgotten(self):
-        self.open()
+    def say_over_an_answer(self):
+        """How the question was understood that ended it."""
         self.let_hear("3-week")
         self.tab.write("[data-testid=text-input]", "What can you do?")
         self.tab.click("[data-testid=send]")
@@ -128,9 +128,18 @@ class Talks(Served):
         self.tab.click("[data-testid=hands-free]")
         self.tab.wait("!!document.querySelector('.cut')", 30)
         self.wait_for_answer(["There are 7 days in a week."])
-        # It was said over the answer, the browser's echo cancellation takes some of it away with the echo, and a busy machine leaves
-        # gaps: not every word of it is understood, but what it asks for is.
-        self.assertRegex(self.turns()[2][1], r"^How\b.*\bdays\b.*\bweek\?$")
+        return self.turns()[2][1]
+
+    def test_speech_ends_an_answer_and_the_rest_is_forgotten(self):
+        self.open()
+        # It was said over the answer, and the browser's echo cancellation takes some of it away with the echo. A machine that stands
+        # still leaves gaps in a word: then it is said once more, in a conversation of its own.
+        if not self.say_over_an_answer().startswith("How many days"):
+            self.tab.click("[data-testid=hands-free]")
+            self.tab.click("[data-testid=begin-anew]")
+            self.state_is("ready", 30)
+            understood = self.say_over_an_answer()
+            self.assertTrue(understood.startswith("How many days"), understood)
         said, heard, rest = self.turns()[1]
         self.assertTrue(heard.startswith("I can answer") and rest, (heard, rest))
         self.open()

@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <deque>
 #include <functional>
 #include <map>
 #include <random>
@@ -155,9 +156,15 @@ HOLDS(Library)
 DEALLOCATES
 @end
 
+struct Commands;
+
+// What is committed runs, in order, when somebody waits for it: who does not wait finds nothing done.
 struct Gpu {
   ImitatedGpu about;
   std::mt19937 random;
+  std::deque<std::shared_ptr<Commands>> committed = {};
+
+  void run_up_to(const Commands* last);
 };
 
 // What was encoded, and whether that kept the rules.
@@ -166,13 +173,13 @@ struct Commands {
   std::shared_ptr<Gpu> gpu;
   std::vector<std::function<void()>> calls;
   std::vector<Owned<id>> used;
-  bool has_encoder = false;
+  bool has_encoder = false, is_committed = false;
   std::string problem;
   MTLCommandBufferStatus status = MTLCommandBufferStatusNotEnqueued;
 
   void begin_encoder() {
     if (has_encoder) break_rule("an encoder is begun before the last one has ended");
-    if (status != MTLCommandBufferStatusNotEnqueued) break_rule("commands are encoded behind their commit");
+    if (is_committed) break_rule("commands are encoded behind their commit");
     has_encoder = true;
   }
   void break_rule(const std::string& words) {
@@ -191,6 +198,14 @@ struct Commands {
   }
 };
 using SharedCommands = std::shared_ptr<Commands>;
+
+void Gpu::run_up_to(const Commands* last) {
+  while (last->status == MTLCommandBufferStatusNotEnqueued && !committed.empty()) {
+    const SharedCommands next = std::move(committed.front());
+    committed.pop_front();
+    next->run();
+  }
+}
 
 static std::set<std::string>& launched() {
   static std::set<std::string> names;
@@ -305,9 +320,11 @@ HOLDS(SharedCommands)
   return [made_of<ImitatedCopying>(Encoder(*held_)) autorelease];
 }
 - (void)commit {
-  (*held_)->run();
+  (*held_)->is_committed = true;
+  (*held_)->gpu->committed.push_back(*held_);
 }
 - (void)waitUntilCompleted {
+  (*held_)->gpu->run_up_to(held_->get());
 }
 - (MTLCommandBufferStatus)status {
   return (*held_)->status;

@@ -8,6 +8,7 @@
 #include "models/layers/attention.h"
 #include "models/layers/input.h"
 #include "models/layers/mlp.h"
+#include "models/layers/residual.h"
 #include "models/model.h"
 
 namespace parlance {
@@ -53,6 +54,9 @@ class Transformer final : public Model {
  private:
   Transformer(HyperParameters hp, Placement placement, TransformerVariant variant)
       : hp_(std::move(hp)), placement_(std::move(placement)), variant_(variant) {}
+
+  bool joins_layers(const Stream& s, const Batch& batch, const Wants& wants, const LayerRange& layers,
+                    const ResidualStream& stream) const;
 
   HyperParameters hp_;
   Placement placement_;

@@ -255,7 +255,8 @@ TEST_P(FusedAttention, AnyBoundDoesToo) {
 
 // A row each of many sequences, whose kernel prepares the heads of all of them: as few as share a row's keys
 // among blocks and as many as do not, of which 64 have their newest keys at each place of a page; a draft
-// beside them, whose rows see each other's keys; and so many keys that warps have segments of them alone.
+// beside them, whose rows see each other's keys; and so many keys that warps have segments of them alone,
+// which join each other in the block, or behind several blocks.
 TEST_P(FusedAttention, AnswersOfManySequencesDoToo) {
   if (!fuses_rows(tested().stream(), 3)) GTEST_SKIP() << "the device has operations for more than one row";
   using enum KvFormat;
@@ -278,7 +279,9 @@ TEST_P(FusedAttention, AnswersOfManySequencesDoToo) {
   compare({.n_head_kv = 1, .has_q_norm = false, .others = others}, {answers(3), answers(64)});
   for (size_t i = 0; i < others.size(); ++i) others[i] = 23 * static_cast<int32_t>(i) + 1;
   for (const KvFormat format : {q8_0, q4_0, tbq4_0, tbq3_0}) {
-    compare({.k = format, .v = format, .n_head = 8, .n_head_kv = 4, .others = others}, {answers(64)});
+    compare({.k = format, .v = format, .n_head = 8, .n_head_kv = 4, .others = others},
+            {answers(5), answers(16), answers(64)});
+    compare({.k = format, .v = format, .n_head = 12, .n_head_kv = 4, .others = others}, {answers(9)});
     if (HasFailure() || IsSkipped()) return;
   }
 }

@@ -7,6 +7,7 @@
 
 #include "base/checked.h"
 #include "kernels/cuda/attention/segments_wide.h"
+#include "kernels/cuda/between_products.h"
 #include "kernels/cuda/kernels.h"
 #include "kernels/cuda/matmul/wide_kept.h"
 #include "kernels/cuda/matmul/wide_kept_many.h"
@@ -17,29 +18,6 @@ namespace parlance::cuda {
 namespace {
 
 constexpr size_t kAlignment = 1024;  // of rounded heads
-
-FusedMatmulArgs added_product(const Tensor& h, const Linear& w, const Tensor& x) {
-  FusedMatmulArgs args;
-  args.products.x = x;
-  args.products.n_outputs = 1;
-  args.products.w[0] = w;
-  args.products.out[0] = h;
-  args.end = MatmulEnd::add;
-  return args;
-}
-
-FusedMatmulArgs gated_product(const BetweenAttentionsArgs& args) {
-  FusedMatmulArgs gate;
-  gate.products.x = args.h;
-  gate.products.n_outputs = 2;
-  gate.products.w[0] = args.gate;
-  gate.products.w[1] = args.up;
-  gate.products.out[0] = args.gates;
-  gate.norm = args.mlp_norm;
-  gate.norm_eps = args.norm_eps;
-  gate.end = MatmulEnd::gate;
-  return gate;
-}
 
 // h += w x, then rms_norm(h, norm), rounded.
 WideActivations add_and_round(Stream& stream, const BetweenAttentionsArgs& args, const Linear& w,
@@ -98,6 +76,7 @@ size_t scratch_bytes(const BetweenAttentionsArgs& args, int n_threads) {
 
 const Cell<BetweenAttentionsArgs>* between_attentions(const Gpu& gpu, const BetweenAttentionsArgs& args) {
   static constexpr Cell<BetweenAttentionsArgs> kCell{run_between_attentions, scratch_bytes};
+  if (const auto* const of_answers = between_attentions_of_answers(gpu, args)) return of_answers;
   if (args.h.n_rows() < kFewestKeptMany || gpu.is_deterministic || !has_wide_kernels(gpu.compute_capability))
     return nullptr;
   const auto is_kept = [](const Linear& linear) {

@@ -162,7 +162,9 @@ bool run_many(Stream& stream, const FusedMatmulArgs& args) {
     return false;
   const bool is_apart = args.norm && !halve_for_many_normalises(x, args.norm);
   const FusedMatmulArgs rest = is_apart ? normalise(stream, args) : args;
-  half_many(stream, rest, *type, halve_for_many(stream, rest.products.x, *type, rest.norm, rest.norm_eps));
+  const ManyActivations halved = many_activations_at(scratch_of(stream), x.ne[0]);
+  halve_for_many(stream, rest.products.x, *type, halved, rest.norm, rest.norm_eps);
+  half_many(stream, rest, *type, halved);
   return true;
 }
 

@@ -70,12 +70,14 @@ bool is_aligned(const Tensor& tensor) {
   return reinterpret_cast<uintptr_t>(tensor.data) % kPiece == 0;
 }
 
-// Whether every row starts where 16 bytes can be loaded at once.
+bool has_aligned_rows(const Tensor& weight) {
+  return is_aligned(weight) && weight.row_size() % kPiece == 0;
+}
+
 bool has_aligned_rows(const MatmulArgs& args, DType dtype) {
   for (int i = 0; i < args.n_outputs; ++i) {
     const Tensor& weight = args.w[i].weight;
-    if (weight.dtype != dtype) continue;
-    if (!is_aligned(weight) || weight.row_size() % kPiece != 0) return false;
+    if (weight.dtype == dtype && !has_aligned_rows(weight)) return false;
   }
   return true;
 }
@@ -134,7 +136,9 @@ void run_float(Stream& stream, const MatmulArgs& args) {
     } else if (half_few(stream, {args}, dtype)) {
       continue;
     } else if (half_many_serves(gpu_of(stream).compute_capability, args.x.n_rows())) {
-      half_many(stream, {args}, dtype, halve_for_many(stream, args.x, dtype));
+      const ManyActivations x = many_activations_at(scratch_of(stream), args.x.ne[0]);
+      halve_for_many(stream, args.x, dtype, x);
+      half_many(stream, {args}, dtype, x);
     } else {
       half_gemm(stream, args, dtype, halve(stream, args.x, dtype));
     }

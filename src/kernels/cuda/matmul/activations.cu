@@ -2,9 +2,9 @@
 #include <algorithm>
 
 #include "base/checked.h"
-#include "kernels/cuda/matmul/half.cuh"
 #include "kernels/cuda/matmul/half_few.h"
 #include "kernels/cuda/matmul/half_many.h"
+#include "kernels/cuda/matmul/half_part.cuh"
 #include "kernels/cuda/matmul/products.h"
 #include "kernels/cuda/matmul/row_norm.cuh"
 #include "kernels/cuda/matmul/run_codes.cuh"
@@ -21,8 +21,6 @@ namespace {
 // A thread rounds four values, eight threads a run, a block a chunk.
 constexpr int kThreads = kChunkValues / kQuarter;
 constexpr int kTokenTile = 128;  // the most tokens that a gemm block takes at once
-constexpr int kHeldPieces = 12;  // of x, by a lane: of rows of 12288 values
-constexpr int kFewHeldPieces = 4;
 
 // By the eight threads of a run.
 __device__ QuantisedRun quantise(const float* x, int64_t n_in, int first, bool is_token) {
@@ -73,35 +71,6 @@ __device__ float largest_of_parts(float scale, int part, int n_parts) {
   return scale;
 }
 
-// What a warp has of a token, of blocks (token) with a warp for each part: nothing before load(). A lane
-// holds so many pieces of it.
-template <int kHeld>
-struct WarpPart {
-  int token, part;
-  int first;     // value of the part
-  int n_padded;  // values, those that whole steps have more included
-  PartOfX<kHeld, (kHeld == kHeldPieces)> values;
-
-  __device__ WarpPart(const float* x, int n_in, int n_tokens, const Parts& parts)
-      : token(blockIdx.x),
-        part(static_cast<int>(threadIdx.x) / 32),
-        first(part * n_part(parts)),
-        n_padded(
-            min(n_part(parts), (n_in + kHalfStepValues - 1) / kHalfStepValues * kHalfStepValues - first)),
-        values(x + static_cast<int64_t>(token) * n_in + first,
-               token < n_tokens ? min(n_part(parts), n_in - first) : 0, {}) {}
-
-  // Where tiles of warpgroups have values from `at` of the part on, in their step's tile of tokens.
-  __device__ int step(int at) const { return (first + at) / kHalfStepValues; }
-  __device__ int place(int at) const {
-    return swizzled_place(token, (first + at) % kHalfStepValues / kPieceValues) +
-           at % kPieceValues * static_cast<int>(sizeof(uint16_t));
-  }
-
- private:
-  __device__ static int n_part(const Parts& parts) { return parts.units * kHalfStepValues; }
-};
-
 // Each part has a scale of its own, or all the largest of them.
 template <class Half, bool kHasOrder>
 __global__ void __launch_bounds__(32 * kMostParts)
@@ -119,51 +88,6 @@ __global__ void __launch_bounds__(32 * kMostParts)
       kHasSecond ? halves + static_cast<int64_t>(out.n_tokens) * out.row_values : nullptr);
   if (threadIdx.x % 32 == 0 && (kHasOrder || own.part == 0))
     out.scales[static_cast<int64_t>(own.part) * out.n_tokens + own.token] = scale;
-}
-
-// The same, where the tensor cores of half_many.cu want them; with a weight, under rms_norm. Few registers,
-// so that the products' blocks fit beside it.
-template <class Half, bool kHasNorm, int kHeld>
-__global__ void __launch_bounds__(32 * kMostParts, kHeld > kFewHeldPieces ? 3
-                                                   : kHasNorm             ? 4
-                                                                          : 6)
-    halve_rows_for_many(const float* x, int n_in, int n_tokens, const float* weight, float eps,
-                        ManyActivations out, Parts parts) {
-  __shared__ float squares[kMostRowLanes / 32];
-  let_next_start();
-  WarpPart<kHeld> own(x, n_in, n_tokens, parts);
-  [[maybe_unused]] float4 weights[kHeld];
-  if constexpr (kHasNorm) own.values.load_weights(weight + own.first, weights);
-  wait_for_previous();
-  own.values.load();
-  if constexpr (kHasNorm) {
-    if (own.token < n_tokens) {
-      leave_squares(x + static_cast<int64_t>(own.token) * n_in, n_in, squares);
-      __syncthreads();
-      own.values.normalise(scale_of_squares(squares, n_in, eps), weights);
-    }
-  }
-  const float scale = own.values.template scale<Half>();
-  own.values.template for_each_halved<Half>(
-      own.n_padded, scale, [&](int at, const uint32_t(&high)[2], const uint32_t(&low)[2]) {
-        auto* const to = reinterpret_cast<uint8_t*>(out.step(own.step(at))) + own.place(at);
-        *reinterpret_cast<uint2*>(to) = make_uint2(high[0], high[1]);
-        *reinterpret_cast<uint2*>(to + ManyActivations::kHalfBytes) = make_uint2(low[0], low[1]);
-      });
-  if (threadIdx.x % 32 == 0) out.scales[own.part * kManyTokens + own.token] = scale;
-}
-
-template <class Half>
-auto halving_for_many(bool has_norm, bool is_short) {
-  if (has_norm) return halve_rows_for_many<Half, true, kFewHeldPieces>;
-  return is_short ? halve_rows_for_many<Half, false, kFewHeldPieces>
-                  : halve_rows_for_many<Half, false, kHeldPieces>;
-}
-
-// Whether a lane's share of a part is no more than kFewHeldPieces.
-bool has_few_pieces(int64_t n_in) {
-  const Parts parts = parts_of(static_cast<int>(n_in), kHalfStepValues);
-  return parts.units * kHalfStepValues <= kFewHeldPieces * 4 * 32;
 }
 
 // Tokens as the kernels take them; does not fall when the batch grows.
@@ -262,27 +186,6 @@ HalfActivations halve(Stream& stream, const Tensor& x, DType dtype) {
   launch(stream, kernel,
          {.grid = dim3(static_cast<unsigned>(n_rows)), .block = dim3(32 * static_cast<unsigned>(parts.n))},
          x.as<const float>(), static_cast<int>(n_in), static_cast<int>(n_tokens), out, parts);
-  return out;
-}
-
-bool halve_for_many_normalises(const Tensor& x, const Tensor& norm) {
-  return x.ne[0] % kRowQuadValues == 0 && has_few_pieces(x.ne[0]) && is_aligned(x) && is_aligned(norm);
-}
-
-ManyActivations halve_for_many(Stream& stream, const Tensor& x, DType dtype, const Tensor& norm,
-                               float norm_eps) {
-  const int64_t n_in = x.ne[0];
-  auto* halves = reinterpret_cast<uint16_t*>(scratch_of(stream));
-  auto* scales =
-      reinterpret_cast<float*>(halves + kHalves * kManyTokens * align_up<int64_t>(n_in, kHalfStepValues));
-  const ManyActivations out{halves, scales, scales + kMostParts * kManyTokens};
-  const Parts parts = parts_of(static_cast<int>(n_in), kHalfStepValues);
-  const bool has_norm = static_cast<bool>(norm), is_short = has_few_pieces(n_in);
-  const auto kernel = dtype == DType::bf16 ? halving_for_many<__nv_bfloat16>(has_norm, is_short)
-                                           : halving_for_many<__half>(has_norm, is_short);
-  launch(stream, kernel, {.grid = dim3(kManyTokens), .block = dim3(32 * static_cast<unsigned>(parts.n))},
-         x.as<const float>(), static_cast<int>(n_in), static_cast<int>(x.n_rows()), norm.as<const float>(),
-         norm_eps, out, parts);
   return out;
 }
 

@@ -75,6 +75,13 @@ class PartOfX {
 #pragma unroll
     for (int i = 0; i < kHeld; ++i) held_[i] = i * kApart < n_ ? load(i) : float4{};
   }
+  // What of(place) makes of each piece, in place of x.
+  template <class Of>
+  __device__ void load_each(const Of& of) {
+    static_assert(!kHasOthers);
+#pragma unroll
+    for (int i = 0; i < kHeld; ++i) held_[i] = place(i) < n_ ? of(place(i)) : float4{};
+  }
 
   __device__ float4& first_piece() {
     return held_[0];

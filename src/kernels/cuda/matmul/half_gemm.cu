@@ -228,8 +228,8 @@ void launch_gemm(Stream& stream, const MatmulArgs& args, DType dtype, const Half
   const Parts parts = kHasOrder ? parts_of(products.n_in, kHalfStepValues)
                                 : parts_for_blocks(stream, products, n_token_tiles, kHalfStepValues,
                                                    kSharedBytes, kTileRows * kTokens);
-  const Split split =
-      split_parts(stream, products, n_token_tiles, parts, kSharedBytes, kTileRows * kTokens, x.part_sums);
+  const Split split = split_parts(stream, int64_t{n_token_tiles} * products.n_tiles, parts, kSharedBytes,
+                                  kTileRows * kTokens, x.part_sums);
   launch(stream, multiply_tiles<Product, kTokens, kHasOrder>,
          {.grid = dim3(static_cast<unsigned>(n_token_tiles), static_cast<unsigned>(products.n_tiles),
                        static_cast<unsigned>(split.n_blocks)),

@@ -1,9 +1,10 @@
 // 17 to 64 tokens times f16 or bf16 weights on the tensor cores of compute capability 9.0, which take both
 // from shared memory while threads go on: bound by the memory that weights come from, where those of 8.0 are
-// by arithmetic, since tokens are two floats each. A block has a tile of rows and some parts of it, in steps
-// of 64 values. One copy brings a step of the tokens, which lie as the tensor cores want them. The sums are
-// those of half_gemv and half_gemm: instructions add up sixteen values, first with the larger floats of x,
-// then with the smaller, and the tensor cores do that alike in all of them.
+// by arithmetic, since tokens are two floats each. A block has a tile of rows, which may be of several
+// outputs, and some parts of it, in steps of 64 values. One copy brings a step of the tokens, which lie as
+// the tensor cores want them. The sums are those of half_gemv and half_gemm: instructions add up sixteen
+// values, first with the larger floats of x, then with the smaller, and the tensor cores do that alike in all
+// of them.
 #include "kernels/cuda/matmul/half_many.h"
 
 #include <algorithm>
@@ -12,6 +13,7 @@
 #include "kernels/cuda/matmul/arrivals.cuh"
 #include "kernels/cuda/matmul/half.cuh"
 #include "kernels/cuda/matmul/half_few.h"
+#include "kernels/cuda/matmul/many_parts.cuh"
 #include "kernels/cuda/matmul/shared_tile.cuh"
 #include "kernels/cuda/matmul/warpgroup.cuh"
 #include "kernels/cuda/runtime/launch.h"
@@ -35,8 +37,15 @@ struct Tile {
   static constexpr int kWeightBytes = kRows * kSwizzledRowBytes;
   static constexpr int kStageBytes = kWeightBytes + ManyActivations::kStepBytes;
   static constexpr size_t kSharedBytes = kTileAlignment + kStages * kStageBytes;
-  using OfTile = TileShares<kThreads, kThreads / 32, 1, kManyTokens / 8>;
 };
+static_assert(ManyParts::kGroupRows == kWarpgroupRows);
+using OfGroup = TileShares<kWarpgroupThreads, kWarpgroupThreads / 32, 1, kManyTokens / 8>;
+
+// The group of rows that row `row` of this block's tile belongs to; behind the last one, it is meant.
+template <int kGroups>
+__device__ int group_of_row(const Products& p, int row) {
+  return min(static_cast<int>(blockIdx.y) * kGroups + row / kWarpgroupRows, p.n_tiles - 1);
+}
 
 // A thread's pieces of every step; where they are is worked out once.
 template <int kGroups>
@@ -45,15 +54,15 @@ class Rows {
                        kPieces = Tile<kGroups>::kRows * kStepPieces / kThreads;
 
  public:
-  // Where gates are to meet others, they are the first eight of each sixteen rows: see EndOfSums.
-  __device__ Rows(const Products& p, const Output& output, int first_row)
+  __device__ explicit Rows(const Products& p)
       : n_bytes_(p.n_in * static_cast<int>(sizeof(uint16_t)) - piece() * kPieceBytes) {
 #pragma unroll
     for (int i = 0; i < kPieces; ++i) {
-      const int own = row(i), in_output = p.is_gated ? own / 16 * 8 + own % 8 : own;
-      const Output& of = p.is_gated && own % 16 >= 8 ? p.outputs[1] : output;
+      const ManyGroup group(p, group_of_row<kGroups>(p, row(i)));
+      const int own = row(i) % kWarpgroupRows, in_group = p.is_gated ? own / 16 * 8 + own % 8 : own;
+      const Output& of = p.is_gated && own % 16 >= 8 ? p.outputs[1] : group.output;
       // Behind the last row that exists, it is meant: nobody asks for what comes of it.
-      const int of_output = min((p.is_gated ? first_row / 2 : first_row) + in_output, output.n_out - 1);
+      const int of_output = min(group.first + in_group, group.output.n_out - 1);
       rows_[i] = of.weight + of_output * of.row_bytes + piece() * kPieceBytes;
     }
   }
@@ -89,12 +98,26 @@ __device__ void multiply_group(float (&sums)[kManyTokens / 2], uint64_t a, uint6
   }
 }
 
+// What a warpgroup has of a part of its group.
+template <int kGroups>
+__device__ void leave_part(const Products& p, const ManyParts& left, int part, const OfGroup::Sums& sums) {
+  const int group =
+      static_cast<int>(blockIdx.y) * kGroups + static_cast<int>(threadIdx.x) / kWarpgroupThreads;
+  if (group >= p.n_tiles) return;
+  float* const to = left.of_group(part, group) + OfGroup::token(0, 0) * kWarpgroupRows + OfGroup::row(0, 0);
+#pragma unroll
+  for (int n = 0; n < kManyTokens / 8; ++n) {
+#pragma unroll
+    for (int e = 0; e < 4; ++e) __stcg(to + (8 * n + e % 2) * kWarpgroupRows + e / 2 * 8, sums[0][n][e]);
+  }
+}
+
 // Block (1, tile of rows, its parts). Where blocks share a tile, they have no sums of several parts, and
 // fewer registers: tokens are rounded beside them while their first weights are on their way.
 template <class Product, int kGroups, bool kIsSplit>
-__global__ void __launch_bounds__(Tile<kGroups>::kThreads, 1)
+__global__ void __maxnreg__(kIsSplit ? 80 : 128)
     multiply_many(const __grid_constant__ Products p, const ManyActivations x, const Parts parts,
-                  const Split split, MatmulEnd end_of_rows) {
+                  const Split split, const ManyParts left, MatmulEnd end_of_rows) {
   using T = Tile<kGroups>;
   extern __shared__ uint8_t dynamic[];
   __shared__ Arrivals tokens_there[T::kStages];
@@ -102,13 +125,11 @@ __global__ void __launch_bounds__(Tile<kGroups>::kThreads, 1)
   let_next_start();
   start_arrivals(tokens_there);
   uint8_t* const shared = first_tile(dynamic);
-  const Output& output = output_of_tile(p, blockIdx.y);
-  const int first_row = (static_cast<int>(blockIdx.y) - output.first_tile) * T::kRows;
   const int first_part = blockIdx.z * split.parts_per_block;
   const int end_part = min(first_part + split.parts_per_block, parts.n);
   const int begin = first_part * parts.units;
   const int end = min(end_part * parts.units, (p.n_in + kHalfStepValues - 1) / kHalfStepValues);
-  const Rows<kGroups> rows(p, output, first_row);
+  const Rows<kGroups> rows(p);
   const auto stage = [&](int step) { return shared + (step - begin) % T::kStages * T::kStageBytes; };
   const auto bring_weights = [&](int step) {
     if (step < end) rows.copy(stage(step), step);
@@ -129,7 +150,7 @@ __global__ void __launch_bounds__(Tile<kGroups>::kThreads, 1)
   }
   for (int i = 1; i < T::kAhead; ++i) bring_tokens(begin + i);
 
-  using Sums = typename T::OfTile::Sums;
+  using Sums = OfGroup::Sums;
   const int lane = threadIdx.x % 32;
   float total[kManyTokens / 2] = {};
   for (int part = first_part; part < end_part; ++part) {
@@ -170,54 +191,76 @@ __global__ void __launch_bounds__(Tile<kGroups>::kThreads, 1)
         if constexpr (!kIsSplit) total[4 * n + e] = add_part(total[4 * n + e], sum);
       }
     }
-    if constexpr (kIsSplit) T::OfTile::leave(split, parts.n, part, of_part);
+    if constexpr (kIsSplit) leave_part<kGroups>(p, left, part, of_part);
   }
-  if constexpr (!kIsSplit)
-    finish_tile<typename T::OfTile>(p, output, first_row, reinterpret_cast<Sums&>(total), end_of_rows);
+  if constexpr (!kIsSplit) {
+    const int group =
+        static_cast<int>(blockIdx.y) * kGroups + static_cast<int>(threadIdx.x) / kWarpgroupThreads;
+    if (group >= p.n_tiles) return;
+    const ManyGroup of(p, group);
+    finish_tile<OfGroup>(p, of.output, p.is_gated ? 2 * of.first : of.first, reinterpret_cast<Sums&>(total),
+                         end_of_rows);
+  }
 }
 
+// How many tiles of so many groups products make, and how blocks share them.
 template <int kGroups>
-Split split_of(Stream& stream, const Products& products, const Parts& parts, float* sums) {
-  return split_parts(stream, products, 1, parts, Tile<kGroups>::kSharedBytes,
-                     Tile<kGroups>::kRows * kManyTokens, sums);
-}
+struct Tiles {
+  int n;
+  Split split;
 
-// Steps that pass until the last block is done, in rows: those of weights, and of tokens, which come from
-// nearer.
-template <int kGroups>
-int64_t time_of(Stream& stream, const FusedMatmulArgs& args, DType dtype, const Parts& parts) {
-  const Products products = products_of(args, dtype, Tile<kGroups>::kRows);
-  const Split split = split_of<kGroups>(stream, products, parts, nullptr);
-  const int rounds = div_up(products.n_tiles * split.n_blocks, gpu_of(stream).n_multiprocessors);
-  return int64_t{rounds} * split.parts_per_block * (Tile<kGroups>::kRows + kManyTokens);
-}
+  Tiles(Stream& stream, const Products& products, const Parts& parts, float* sums)
+      : n(div_up(products.n_tiles, kGroups)),
+        split(split_parts(stream, n, parts, Tile<kGroups>::kSharedBytes, Tile<kGroups>::kRows * kManyTokens,
+                          sums)) {}
+
+  // Steps that pass until the last block is done, in rows: those of weights, and of tokens, which come from
+  // nearer.
+  int64_t time(Stream& stream) const {
+    const int rounds = div_up(n * split.n_blocks, gpu_of(stream).n_multiprocessors);
+    return int64_t{rounds} * split.parts_per_block * (Tile<kGroups>::kRows + kManyTokens);
+  }
+};
 
 template <class Product, int kGroups>
-void launch_many(Stream& stream, const FusedMatmulArgs& args, DType dtype, const ManyActivations& x) {
+ManyParts launch_many(Stream& stream, const Products& products, const Parts& parts, MatmulEnd end,
+                      const ManyActivations& x) {
   using T = Tile<kGroups>;
-  const Products products = products_of(args, dtype, T::kRows);
-  const Parts parts = parts_of(products.n_in, kHalfStepValues);
-  const Split split = split_of<kGroups>(stream, products, parts, x.part_sums);
+  const auto [n_tiles, split] = Tiles<kGroups>(stream, products, parts, x.part_sums);
+  const ManyParts left{split.sums, products.n_tiles, parts.n};
   launch(stream, split.sums ? multiply_many<Product, kGroups, true> : multiply_many<Product, kGroups, false>,
-         {.grid = dim3(1, static_cast<unsigned>(products.n_tiles), static_cast<unsigned>(split.n_blocks)),
+         {.grid = dim3(1, static_cast<unsigned>(n_tiles), static_cast<unsigned>(split.n_blocks)),
           .block = dim3(T::kThreads),
           .shared_bytes = T::kSharedBytes,
           .takes_most_shared = true},
-         products, x, parts, split, args.end);
-  launch_add_parts<typename T::OfTile, true>(stream, products, split, parts.n, 1, args.end);
+         products, x, parts, split, left, end);
+  return left;
 }
 
 template <class Product>
-void choose_tile(Stream& stream, const FusedMatmulArgs& args, DType dtype, const ManyActivations& x) {
-  const Parts parts = parts_of(static_cast<int>(args.products.x.ne[0]), kHalfStepValues);
-  const int64_t of_four = time_of<4>(stream, args, dtype, parts),
-                of_three = time_of<3>(stream, args, dtype, parts),
-                of_two = time_of<2>(stream, args, dtype, parts);
+ManyParts choose_tile(Stream& stream, const Products& products, MatmulEnd end, const ManyActivations& x) {
+  const Parts parts = parts_of(products.n_in, kHalfStepValues);
+  const auto time_of = [&](auto n_groups) {
+    return Tiles<decltype(n_groups)::value>(stream, products, parts, nullptr).time(stream);
+  };
+  const int64_t of_four = time_of(std::integral_constant<int, 4>()),
+                of_three = time_of(std::integral_constant<int, 3>()),
+                of_two = time_of(std::integral_constant<int, 2>());
   const int64_t least = std::min({of_four, of_three, of_two});
   const auto run = least == of_four    ? launch_many<Product, 4>
                    : least == of_three ? launch_many<Product, 3>
                                        : launch_many<Product, 2>;
-  run(stream, args, dtype, x);
+  return run(stream, products, parts, end, x);
+}
+
+Products products_in_groups(const FusedMatmulArgs& args, DType dtype) {
+  return products_of(args, dtype, kWarpgroupRows);
+}
+
+ManyParts multiply_in_groups(Stream& stream, const Products& products, DType dtype, MatmulEnd end,
+                             const ManyActivations& x) {
+  const auto run = dtype == DType::bf16 ? choose_tile<Bf16Product> : choose_tile<F16Product>;
+  return run(stream, products, end, x);
 }
 
 }  // namespace
@@ -227,8 +270,23 @@ bool half_many_serves(int compute_capability, int64_t n_tokens) {
 }
 
 void half_many(Stream& stream, const FusedMatmulArgs& args, DType dtype, const ManyActivations& x) {
-  const auto run = dtype == DType::bf16 ? choose_tile<Bf16Product> : choose_tile<F16Product>;
-  run(stream, args, dtype, x);
+  const Products products = products_in_groups(args, dtype);
+  const ManyParts parts = multiply_in_groups(stream, products, dtype, args.end, x);
+  if (!parts.sums) return;
+  const int n_fours = products.n_tiles * kWarpgroupRows / (args.end == MatmulEnd::gate ? 8 : 4);
+  launch(stream,
+         args.end == MatmulEnd::gate  ? add_many_parts<MatmulEnd::gate>
+         : args.end == MatmulEnd::add ? add_many_parts<MatmulEnd::add>
+                                      : add_many_parts<MatmulEnd::store>,
+         {.grid = dim3(static_cast<unsigned>(div_up(n_fours, kAddThreads)),
+                       static_cast<unsigned>(products.n_tokens)),
+          .block = dim3(kAddThreads)},
+         products, parts);
+}
+
+ManyParts half_many_parts(Stream& stream, const FusedMatmulArgs& args, DType dtype,
+                          const ManyActivations& x) {
+  return multiply_in_groups(stream, products_in_groups(args, dtype), dtype, args.end, x);
 }
 
 #else
@@ -237,6 +295,9 @@ bool half_many_serves(int, int64_t) {
   return false;
 }
 void half_many(Stream&, const FusedMatmulArgs&, DType, const ManyActivations&) {}
+ManyParts half_many_parts(Stream&, const FusedMatmulArgs&, DType, const ManyActivations&) {
+  return {};
+}
 
 #endif
 

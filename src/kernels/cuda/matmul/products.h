@@ -35,7 +35,9 @@ struct Products {
 bool has_rows_of(const MatmulArgs& args, DType dtype);
 // Whether it begins where 16 bytes can be loaded at once.
 bool is_aligned(const Tensor& tensor);
-bool has_aligned_rows(const MatmulArgs& args, DType dtype);
+// Whether every row does.
+bool has_aligned_rows(const Tensor& weight);
+bool has_aligned_rows(const MatmulArgs& args, DType dtype);  // of weights of this type
 
 // The outputs of a call whose weights are of this type; `rows_per_tile` rows are a block's work.
 Products products_of(const MatmulArgs& args, DType dtype, int rows_per_tile);
@@ -111,8 +113,8 @@ Parts parts_for_blocks(Stream& stream, const Products& products, int n_token_til
                        size_t shared_bytes, int tile_values);
 
 // As many blocks as run at once, when each takes `shared_bytes`, while `sums` has room for the parts.
-Split split_parts(Stream& stream, const Products& products, int n_token_tiles, const Parts& parts,
-                  size_t shared_bytes, int tile_values, float* sums);
+Split split_parts(Stream& stream, int64_t n_tiles, const Parts& parts, size_t shared_bytes, int tile_values,
+                  float* sums);
 
 // ---- Activations for quantised weights: see kernels/cpu/matmul/activations.h for the rounding ----
 

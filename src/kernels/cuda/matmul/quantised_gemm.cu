@@ -236,8 +236,8 @@ void launch_gemm(Stream& stream, const MatmulArgs& args, DType dtype, const Gemm
   const Parts parts =
       kHasOrder ? quantised_parts(products.n_in)
                 : parts_for_blocks(stream, products, n_token_tiles, kStepValues, kSharedBytes, kTileValues);
-  const Split split = split_parts(stream, products, n_token_tiles, parts, kSharedBytes, kTileValues,
-                                  part_sums_of(stream, args.x));
+  const Split split = split_parts(stream, int64_t{n_token_tiles} * products.n_tiles, parts, kSharedBytes,
+                                  kTileValues, part_sums_of(stream, args.x));
   launch(stream, multiply_tiles<Type, kTokens, kHasOrder>,
          {.grid = dim3(static_cast<unsigned>(n_token_tiles), static_cast<unsigned>(products.n_tiles),
                        static_cast<unsigned>(split.n_blocks)),

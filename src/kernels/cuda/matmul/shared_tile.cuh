@@ -26,13 +26,13 @@ struct TileShares {
            threadIdx.x;
   }
 
-  // Of element e of the sums (m, n), in the tile.
+  // Of element e of the sums (m, n), in the tile. A block may have several tiles, of so many threads each.
   __device__ static int row(int m, int e) {
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     return (warp % kAlongRows * kRowTiles + m) * 16 + lane / 4 + e / 2 * 8;
   }
   __device__ static int token(int n, int e) {
-    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    const int warp = threadIdx.x % kThreads / 32, lane = threadIdx.x % 32;
     return (warp / kAlongRows * kColumns + n) * 8 + lane % 4 * 2 + e % 2;
   }
 

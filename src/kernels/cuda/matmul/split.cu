@@ -34,9 +34,8 @@ Parts parts_for_blocks(Stream& stream, const Products& products, int n_token_til
   return {div_up(n_units, units), units};
 }
 
-Split split_parts(Stream& stream, const Products& products, int n_token_tiles, const Parts& parts,
-                  size_t shared_bytes, int tile_values, float* sums) {
-  const int64_t n_tiles = static_cast<int64_t>(n_token_tiles) * products.n_tiles;
+Split split_parts(Stream& stream, int64_t n_tiles, const Parts& parts, size_t shared_bytes, int tile_values,
+                  float* sums) {
   const bool has_room = n_tiles * parts.n * tile_values <= kMaxPartSums;
   const auto most =
       static_cast<int>(has_room ? most_blocks(gpu_of(stream), n_tiles, parts.n, shared_bytes) : 1);

@@ -165,7 +165,8 @@ WideDone multiply(Stream& stream, const FusedMatmulArgs& args, DType dtype, cons
   const int tile_values = kTileRows * tile_tokens;
   const Parts parts = parts_for_blocks(stream, plain, n_token_tiles, kUnitValues, shared, tile_values);
   if (args.end == MatmulEnd::gate && parts.n > 1) return WideDone::nothing;
-  const Split split = split_parts(stream, plain, n_token_tiles, parts, shared, tile_values, x.part_sums);
+  const Split split =
+      split_parts(stream, int64_t{n_token_tiles} * plain.n_tiles, parts, shared, tile_values, x.part_sums);
   Products products = args.end == MatmulEnd::gate ? products_of(args, dtype, kTileRows) : plain;
   if (is_widened) {
     std::byte* const widened =

@@ -178,7 +178,8 @@ struct ManyShape {
         n_token_tiles(div_up(plain.n_tokens, kTokens)) {
     constexpr int kTileValues = T::kRows * kTokens;
     parts = parts_for_blocks(stream, plain, n_token_tiles, kUnitValues, T::kSharedBytes, kTileValues);
-    split = split_parts(stream, plain, n_token_tiles, parts, T::kSharedBytes, kTileValues, x.part_sums);
+    split = split_parts(stream, int64_t{n_token_tiles} * plain.n_tiles, parts, T::kSharedBytes, kTileValues,
+                        x.part_sums);
   }
 
   // The time that it takes, about, in steps of a warpgroup.

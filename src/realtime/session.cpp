@@ -305,6 +305,7 @@ RealtimeResult<void> RealtimeSession::cancel_response(const CancelResponse& even
       return {};
     }
   }
+  if (!event.id && leave_turns_unanswered()) return {};
   return reject("response_cancel_not_active", {}, "there is no such response to cancel");
 }
 

@@ -121,6 +121,7 @@ class RealtimeSession final : public LiveResponse::Host {
   ResponseTerms terms_of_session() const;
   void draft_answer(HeardItem& utterance);
   void drop_draft();
+  bool leave_turns_unanswered();
   bool is_draft_of(const HeardItem& utterance) const;
   void answer_turn(HeardItem& utterance);
   void start_answer(Response response);

@@ -196,6 +196,15 @@ void RealtimeSession::answer_turn(HeardItem& utterance) {
   start_answer(std::move(response));
 }
 
+// Between the end of a turn and its answer there is no response yet: the turns whose text is being made have
+// none then. False where there are none.
+bool RealtimeSession::leave_turns_unanswered() {
+  bool is_any = false;
+  for (const Spoken& turn : closing_) is_any |= std::exchange(turn->creates_response, false);
+  if (is_any) drop_draft();
+  return is_any;
+}
+
 void RealtimeSession::look_at_answers() {
   if (draft_) draft_->advance();
   if (active_) {

@@ -318,6 +318,42 @@ TEST(SessionVoice, TurnsNeedNotBeAnswered) {
   EXPECT_EQ(s.n_of("response.done"), 1u);
 }
 
+// A cancel at any moment from the end of a turn on: before there is a response none comes, and the turn's
+// words are part of the conversation; a response ends; behind it there is nothing to cancel.
+TEST(SessionVoice, IsCancelledAtAnyMoment) {
+  RealtimeScript script;
+  script.asr_ms = 560;  // known behind the end of the turn
+  int n_before = 0, n_within = 0, n_behind = 0;
+  for (int ms = 0; ms < 3600; ms += ms < 160 ? 1 : 100) {
+    ScriptedSession s(script);
+    transcribe(s);
+    s.hear(600, true);
+    while (s.n_of("input_audio_buffer.speech_stopped") == 0) s.hear(20, false);
+    s.run(ms);
+    const size_t n_created = s.n_of("response.created"), n_done = s.n_of("response.done");
+    s.tell(R"({"type":"response.cancel"})");
+    s.run(4000);
+    SCOPED_TRACE(ms);
+    EXPECT_EQ(s.n_of("response.created"), n_created) << s.log();
+    EXPECT_EQ(s.n_of("response.done"), n_created);
+    EXPECT_EQ(s.n_of("error"), n_done);
+    EXPECT_EQ(s.n_of("conversation.item.input_audio_transcription.completed"), 1u);
+    EXPECT_EQ(s.session->items().all().front().all_text(), ScriptedSession::words(6));
+    if (n_created > n_done) {
+      EXPECT_EQ((*s.last("response.done"))["response"]["status"], "cancelled");
+    }
+    ++(n_created == 0 ? n_before : n_done == 0 ? n_within : n_behind);
+    s.hear(300, true);
+    s.hear(700, false);
+    s.run(1000);
+    EXPECT_EQ(s.n_of("response.created"), n_created + 1) << "the next turn is answered";
+    if (HasFailure()) return;
+  }
+  EXPECT_GT(n_before, 0);
+  EXPECT_GT(n_within, 0);
+  EXPECT_GT(n_behind, 0);
+}
+
 TEST(SessionVoice, DoubtIsResolvedByWords) {
   const auto begin = [](ScriptedSession& s) {
     s.update(

@@ -155,16 +155,13 @@ __global__ void __launch_bounds__(Shares::kThreads)
   end.finish(total);
 }
 
-// Behind the kernel that has left them, where several blocks share a tile. kHasGates: as EndOfSums has them.
-template <class Shares, bool kHasGates = false>
+// Behind the kernel that has left them, where several blocks share a tile; not where products are gated.
+template <class Shares>
 void launch_add_parts(Stream& stream, const Products& products, const Split& split, int n_parts,
                       int n_token_tiles, MatmulEnd end = MatmulEnd::store) {
   if (!split.sums) return;
-  const auto kernel = [&] {
-    if (kHasGates && end == MatmulEnd::gate)
-      return add_parts < Shares, kHasGates ? MatmulEnd::gate : MatmulEnd::store > ;
-    return end == MatmulEnd::add ? add_parts<Shares, MatmulEnd::add> : add_parts<Shares, MatmulEnd::store>;
-  }();
+  const auto kernel =
+      end == MatmulEnd::add ? add_parts<Shares, MatmulEnd::add> : add_parts<Shares, MatmulEnd::store>;
   launch(stream, kernel,
          {.grid = dim3(Shares::kRowTiles * Shares::kColumns,
                        static_cast<unsigned>(n_token_tiles * products.n_tiles)),

@@ -102,7 +102,7 @@ void FillerSound::on_state(TalkState state) {
   if (filler_) filler_->on_state(state);
 }
 
-void FillerSound::on_answer() {
+void FillerSound::stop() {
   if (filler_) filler_->stop();
 }
 

@@ -24,8 +24,8 @@ class FillerSound {
   // Takes what was spoken; it is there from the next change of state on.
   void advance();
   void on_state(TalkState state);
-  // Something of an answer leaves.
-  void on_answer();
+  // Something of an answer leaves, or there will be none.
+  void stop();
 
  private:
   class Client;

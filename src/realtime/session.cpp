@@ -295,7 +295,7 @@ RealtimeResult<void> RealtimeSession::cancel_response(const CancelResponse& even
   if (settings_.kind == SessionKind::transcription)
     return reject("unsupported_event", "type", "a transcription session has no responses");
   if (active_ && (!event.id || *event.id == active_->id())) {
-    awaits_answer_ = false;
+    leave_turns_unanswered();
     active_->cancel("client_cancelled");
     return {};
   }

@@ -196,12 +196,12 @@ void RealtimeSession::answer_turn(HeardItem& utterance) {
   start_answer(std::move(response));
 }
 
-// Between the end of a turn and its answer there is no response yet: the turns whose text is being made have
-// none then. False where there are none.
+// Turns that have ended, of which nothing is answered yet: those whose text is being made, and the one that
+// waits for a response to end. False where there are none.
 bool RealtimeSession::leave_turns_unanswered() {
-  bool is_any = false;
+  bool is_any = std::exchange(awaits_answer_, false);
   for (const Spoken& turn : closing_) is_any |= std::exchange(turn->creates_response, false);
-  if (is_any) drop_draft();
+  if (is_any) filler_.stop();
   return is_any;
 }
 
@@ -323,7 +323,7 @@ std::optional<std::string> RealtimeSession::item_before(const std::string& item_
 }
 
 void RealtimeSession::on_first_audio() {
-  filler_.on_answer();
+  filler_.stop();
   has_spoken_ = true;
   is_clock_running_ = true;
   clock_response_ = active_ ? active_->id() : "";

@@ -354,6 +354,73 @@ TEST(SessionVoice, IsCancelledAtAnyMoment) {
   EXPECT_GT(n_behind, 0);
 }
 
+// The same while an answer goes on that may not be interrupted: neither it nor the turn's own is made any
+// more, whether the turn's text is known by then or not.
+TEST(SessionVoice, ACancelledAnswerTakesTheNextTurnsWithIt) {
+  RealtimeScript script;
+  script.asr_ms = 560;
+  script.answer.clear();
+  for (int i = 0; i < 16; ++i) script.answer.push_back({ReadPiece::Kind::words, " It is fine with me."});
+  int n_unknown = 0, n_known = 0;
+  for (int ms = 0; ms < 160; ms += 2) {
+    SCOPED_TRACE(ms);
+    ScriptedSession s(script);
+    transcribe(s);
+    s.update(R"({"audio":{"input":{"turn_detection":{"type":"server_vad","interrupt_response":false}}}})");
+    s.hear(600, true);
+    s.hear(1000, false);
+    s.hear(600, true);
+    while (s.n_of("input_audio_buffer.speech_stopped") < 2) s.hear(20, false);
+    s.run(ms);
+    ASSERT_EQ(s.n_of("response.created"), 1u);
+    ASSERT_EQ(s.n_of("response.done"), 0u) << "it goes on";
+    const bool is_known = s.n_of("conversation.item.input_audio_transcription.completed") == 2;
+    ++(is_known ? n_known : n_unknown);
+    s.tell(R"({"type":"response.cancel","response_id":")" +
+           (*s.last("response.created"))["response"]["id"].get<std::string>() + "\"}");
+    s.run(3000);
+    EXPECT_EQ(s.n_of("conversation.item.input_audio_transcription.completed"), 2u);
+    EXPECT_EQ(s.n_of("response.created"), 1u) << s.log();
+    EXPECT_EQ((*s.last("response.done"))["response"]["status"], "cancelled");
+    if (HasFailure()) return;
+  }
+  EXPECT_GT(n_unknown, 0);
+  EXPECT_GT(n_known, 0);
+}
+
+// Two turns whose text is being made at once; a second cancel, one by a name, and one of a turn that is not
+// to be answered find nothing.
+TEST(SessionVoice, ACancelIsOfAllTurnsThatHaveEnded) {
+  const auto end_turn = [](ScriptedSession& s) {
+    const size_t n = s.n_of("input_audio_buffer.speech_stopped");
+    s.hear(300, true);
+    while (s.n_of("input_audio_buffer.speech_stopped") == n) s.hear(20, false);
+  };
+  RealtimeScript script;
+  script.asr_ms = 2000;
+  for (const int n_cancels : {1, 2}) {
+    ScriptedSession s(script);
+    end_turn(s);
+    end_turn(s);
+    for (int i = 0; i < n_cancels; ++i) s.tell(R"({"type":"response.cancel"})");
+    s.run(6000);
+    EXPECT_EQ(s.n_of("response.created"), 0u) << s.log();
+    EXPECT_EQ(s.n_of("error"), static_cast<size_t>(n_cancels - 1));
+  }
+  ScriptedSession named(script);
+  end_turn(named);
+  named.tell(R"({"type":"response.cancel","response_id":"resp_other"})");
+  named.run(6000);
+  EXPECT_EQ((*named.last("error"))["error"]["code"], "response_cancel_not_active");
+  EXPECT_EQ(named.n_of("response.done"), 1u);
+  ScriptedSession unanswered(script);
+  unanswered.update(
+      R"({"audio":{"input":{"turn_detection":{"type":"server_vad","create_response":false}}}})");
+  end_turn(unanswered);
+  unanswered.tell(R"({"type":"response.cancel"})");
+  EXPECT_EQ((*unanswered.last("error"))["error"]["code"], "response_cancel_not_active");
+}
+
 TEST(SessionVoice, DoubtIsResolvedByWords) {
   const auto begin = [](ScriptedSession& s) {
     s.update(
@@ -647,6 +714,29 @@ TEST(SessionFiller, SoundsWhenSpeechBegins) {
   const std::string sound = *from_base64((*s.last("parlance.filler"))["audio"].get<std::string>());
   EXPECT_EQ(sound.size(), 280u * 8);
   EXPECT_EQ(s.n_of("parlance.filler.cleared"), 0u) << "it was over before";
+}
+
+// A turn that is not to be answered, after all, has no filler from then on: at any moment of it, and behind
+// it.
+TEST(SessionFiller, IsGoneWhenTheTurnIsCancelled) {
+  for (int wait_ms = 0; wait_ms <= 340; wait_ms += 10) {
+    SCOPED_TRACE(wait_ms);
+    RealtimeScript script;
+    script.asr_ms = 1200;
+    ScriptedSession s(script);
+    s.update(R"({"parlance":{"filler":"turn_end"}})");
+    s.run(500);
+    s.hear(600, true);
+    while (s.n_of("input_audio_buffer.speech_stopped") == 0) s.hear(20, false);
+    s.run(wait_ms);
+    ASSERT_EQ(s.n_of("parlance.filler"), 1u) << s.log();
+    const double heard_ms = s.now_ms() - s.time_of("parlance.filler");
+    s.tell(R"({"type":"response.cancel"})");
+    EXPECT_EQ(s.n_of("parlance.filler.cleared"), heard_ms < 280 ? 1u : 0u) << heard_ms;
+    s.run(3000);
+    EXPECT_EQ(s.n_of("parlance.filler"), 1u);
+    EXPECT_EQ(s.n_of("response.created"), 0u);
+  }
 }
 
 // Speech at any moment after the turn: the filler of that turn is gone by then, and the next turn has its

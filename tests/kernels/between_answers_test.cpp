@@ -28,18 +28,9 @@ class BetweenAnswers : public KernelTest {
     Tensor mlp_norm, next_norm;
   };
 
-  Linear random_linear(OpBench& bench, const WeightType& type, int64_t n_in, int64_t n_out, bool has_bias) {
-    Random random(static_cast<uint32_t>(n_in + n_out));
-    OwnedTensor weight(type.dtype, n_in, n_out);
-    fill_weight(random, type, weight.tensor);
-    Linear linear{bench.upload(type.dtype, {n_in, n_out, 1, 1}, {weight.tensor.data, weight.tensor.size()}),
-                  {}};
-    if (has_bias) linear.bias = bench.upload({n_out, 1, 1, 1}, random_floats(n_out));
-    return linear;
-  }
   Layer random_layer(OpBench& bench, const WeightType& type, const LayerShape& shape) {
     const auto linear = [&](int64_t n_in, int64_t n_out) {
-      return random_linear(bench, type, n_in, n_out, shape.has_biases);
+      return random_linear(bench, random_, type, n_in, n_out, shape.has_biases);
     };
     const auto norm = [&] { return bench.upload({shape.n_embd, 1, 1, 1}, random_floats(shape.n_embd)); };
     return {linear(shape.n_heads, shape.n_embd),

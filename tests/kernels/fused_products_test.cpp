@@ -25,16 +25,6 @@ class FusedProducts : public KernelTest {
     }
   }
 
-  Linear random_linear(OpBench& bench, const WeightType& type, int64_t n_in, int64_t n_out, bool has_bias) {
-    Random random(static_cast<uint32_t>(n_in + n_out));
-    OwnedTensor weight(type.dtype, n_in, n_out);
-    fill_weight(random, type, weight.tensor);
-    const std::span bytes(weight.tensor.data, weight.tensor.size());
-    Linear linear{bench.upload(type.dtype, {n_in, n_out, 1, 1}, bytes), {}};
-    if (has_bias) linear.bias = bench.upload({n_out, 1, 1, 1}, random_floats(n_out));
-    return linear;
-  }
-
   // Rows, and the same with another behind them; without where many rows are summed up as is fastest for so
   // many.
   static constexpr int64_t kMostAlike = 64;
@@ -109,8 +99,8 @@ TEST_P(FusedProducts, AreWhatTheirOperationsGive) {
       for (const int64_t n_out : {int64_t{1}, int64_t{37}, many}) {
         if (is_software_vulkan() && !is_usual && n_out != 37) continue;
         SCOPED_TRACE(testing::Message() << name_of(type.dtype) << " " << n_in << " x " << n_out);
-        const Linear a = random_linear(bench, type, n_in, n_out, n_out == 37);
-        const Linear b = random_linear(bench, type, n_in, n_out, false);
+        const Linear a = random_linear(bench, random_, type, n_in, n_out, n_out == 37);
+        const Linear b = random_linear(bench, random_, type, n_in, n_out, false);
         for (const int64_t n_rows : kRowCounts) {
           if (!fuses_rows(bench.stream(), n_rows)) continue;
           SCOPED_TRACE(testing::Message() << n_rows << " rows");
@@ -138,8 +128,8 @@ TEST_P(FusedProducts, OfPiecesOfPromptsToo) {
       const int64_t many = is_large ? 1900 : n_in < 1000 ? 6000 : 200;
       for (const int64_t n_out : {int64_t{37}, many}) {
         SCOPED_TRACE(testing::Message() << name_of(type.dtype) << " " << n_in << " x " << n_out);
-        const Linear a = random_linear(bench, type, n_in, n_out, n_out == 37);
-        const Linear b = random_linear(bench, type, n_in, n_out, false);
+        const Linear a = random_linear(bench, random_, type, n_in, n_out, n_out == 37);
+        const Linear b = random_linear(bench, random_, type, n_in, n_out, false);
         for (const int64_t n_rows : {65, 130, 500, 1100}) {
           if (is_large != (n_rows == 1100)) continue;
           SCOPED_TRACE(testing::Message() << n_rows << " rows");
@@ -164,8 +154,8 @@ TEST_P(FusedProducts, TakeWeightsOfDifferentTypes) {
     for (const int64_t n_in : {256, 2048}) {
       SCOPED_TRACE(testing::Message()
                    << name_of(first.dtype) << ", " << name_of(second.dtype) << " " << n_in);
-      const Linear a = random_linear(bench, first, n_in, 70, true);
-      const Linear b = random_linear(bench, second, n_in, 70, false);
+      const Linear a = random_linear(bench, random_, first, n_in, 70, true);
+      const Linear b = random_linear(bench, random_, second, n_in, 70, false);
       for (const int64_t n_rows : kRowCounts) {
         if (fuses_rows(bench.stream(), n_rows)) expect_products(bench, a, b, n_rows);
       }
@@ -183,9 +173,9 @@ TEST_P(FusedProducts, AreSeveralAtOnce) {
        {std::pair{types[0], types[0]}, std::pair{types[7], types[9]},
         std::pair{WeightType{DType::f16, {}, {}}, WeightType{DType::f16, {}, {}}}}) {
     SCOPED_TRACE(testing::Message() << name_of(first.dtype) << ", " << name_of(last.dtype));
-    const Linear q = random_linear(bench, first, kIn, 300, true),
-                 k = random_linear(bench, first, kIn, 37, false),
-                 v = random_linear(bench, last, kIn, 65, true);
+    const Linear q = random_linear(bench, random_, first, kIn, 300, true),
+                 k = random_linear(bench, random_, first, kIn, 37, false),
+                 v = random_linear(bench, random_, last, kIn, 65, true);
     const Rows x = random_rows(bench, kIn, 1);
     const Tensor norm = bench.upload({kIn, 1, 1, 1}, random_floats(kIn));
     for (size_t i = 0; i < 3; ++i) {
@@ -207,9 +197,9 @@ TEST_P(FusedProducts, ShowWhatIsNoNumber) {
   constexpr int64_t kIn = 512, kOut = 70;
   const auto shape = [](int64_t n, int64_t n_rows) { return std::array<int64_t, 4>{n, n_rows, 1, 1}; };
   for (const WeightType& type : {quantised_types()[0], WeightType{DType::f16, {}, {}}}) {
-    const Linear a = random_linear(bench, type, kIn, kOut, false),
-                 b = random_linear(bench, type, kIn, kOut, true);
-    const Linear down = random_linear(bench, type, kIn, kOut, false);
+    const Linear a = random_linear(bench, random_, type, kIn, kOut, false),
+                 b = random_linear(bench, random_, type, kIn, kOut, true);
+    const Linear down = random_linear(bench, random_, type, kIn, kOut, false);
     const Tensor norm = bench.upload({kIn, 1, 1, 1}, random_floats(kIn));
     for (const int64_t n_rows : {1, 3, 16, 17, 64}) {
       if (!fuses_rows(bench.stream(), n_rows, type.dtype)) continue;

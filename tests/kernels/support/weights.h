@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/half.h"
+#include "kernels/support/op_bench.h"
 #include "quant/block_format.h"
 #include "quant/iq4_nl.h"
 #include "quant/iq4_xs.h"
@@ -104,6 +105,17 @@ inline void fill_weight(Random& random, const WeightType& type, const Tensor& w)
       std::memcpy(w.data + block + at, &half, sizeof(half));
     }
   }
+}
+
+// On a device, of numbers of their own each time; with a bias, or without.
+inline Linear random_linear(OpBench& bench, Random& random, const WeightType& type, int64_t n_in,
+                            int64_t n_out, bool has_bias) {
+  OwnedTensor weight(type.dtype, n_in, n_out);
+  fill_weight(random, type, weight.tensor);
+  Linear linear{bench.upload(type.dtype, {n_in, n_out, 1, 1}, {weight.tensor.data, weight.tensor.size()}),
+                {}};
+  if (has_bias) linear.bias = bench.upload({n_out, 1, 1, 1}, random_floats(random, n_out));
+  return linear;
 }
 
 }  // namespace parlance::test

@@ -30,6 +30,9 @@ struct ConversationRules {
   std::filesystem::path slot_folder;   // in place of the model's folder below it; empty: that
   std::chrono::milliseconds eviction_interval{300000};
   std::chrono::milliseconds keepalive_interval{240000};
+  // How long an answer waits for what was put away of its conversation, also where it is spoken; then it is
+  // computed again, and what is read is of use to the next one.
+  std::chrono::milliseconds longest_restore{1500}, longest_voice_restore{200};
   bool shares_prefixes = false;  // between API keys too
   std::string prewarm_body;      // a chat whose beginning is computed at the start and stays; empty: none
 };

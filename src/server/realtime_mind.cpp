@@ -18,10 +18,6 @@ RealtimeError realtime_error(const ApiError& error) {
           .type = error.status >= 500 ? "server_error" : "invalid_request_error"};
 }
 
-// How long an answer waits for what was put away of its conversation; then it is computed again, and what is
-// read is of use to the next one.
-constexpr std::chrono::milliseconds kLongestVoiceRestore{200};
-
 class ChatAnswer final : public MindAnswer {
  public:
   // `conversation` is null where it has no name.
@@ -50,12 +46,13 @@ class ChatAnswer final : public MindAnswer {
   }
 
   Result<void> start() {
-    const bool waits = conversation_ && site_.conversations->restore(
-                                            conversation_, prompt_, kLongestVoiceRestore,
-                                            [is_restored = is_restored_, on_news = on_news_](int64_t) {
-                                              *is_restored = true;
-                                              on_news();
-                                            });
+    const bool waits =
+        conversation_ && site_.conversations->restore(
+                             conversation_, prompt_, site_.options.conversations.longest_voice_restore,
+                             [is_restored = is_restored_, on_news = on_news_](int64_t) {
+                               *is_restored = true;
+                               on_news();
+                             });
     return waits ? Result<void>() : compute();
   }
 

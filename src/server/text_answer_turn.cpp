@@ -5,13 +5,6 @@
 
 namespace parlance {
 
-namespace {
-
-// How long an answer waits for what was put away of its conversation; then it is computed again.
-constexpr std::chrono::milliseconds kLongestRestore{1500};
-
-}  // namespace
-
 ApiResult<void> TextAnswer::enter() {
   const std::lock_guard lock(mutex_);
   if (is_over_) return {};  // the server ends, and has said so
@@ -75,10 +68,11 @@ ApiResult<void> TextAnswer::begin() {
 // What was put away of the conversation is read first.
 ApiResult<void> TextAnswer::recall() {
   site_.conversations->take_slot(conversation_);
-  const bool waits = site_.conversations->restore(
-      conversation_, prompt_, kLongestRestore, [self = shared_from_this()](int64_t n_read) {
-        self->site_.answers.post([self, n_read] { self->on_restored(n_read); });
-      });
+  const bool waits =
+      site_.conversations->restore(conversation_, prompt_, site_.options.conversations.longest_restore,
+                                   [self = shared_from_this()](int64_t n_read) {
+                                     self->site_.answers.post([self, n_read] { self->on_restored(n_read); });
+                                   });
   return waits ? ApiResult<void>() : start();
 }
 

@@ -18,6 +18,19 @@ void Workers::stop() {
     is_over_ = true;
     dropped.swap(jobs_);
   }
+  join();
+}
+
+void Workers::finish() {
+  {
+    const std::lock_guard lock(mutex_);
+    is_finishing_ = true;
+  }
+  join();
+  stop();
+}
+
+void Workers::join() {
   has_jobs_.notify_all();
   for (std::thread& thread : threads_) thread.join();
   threads_.clear();
@@ -43,8 +56,8 @@ void Workers::run() {
     std::function<void()> job;
     {
       std::unique_lock lock(mutex_);
-      has_jobs_.wait(lock, [&] { return is_over_ || !jobs_.empty(); });
-      if (is_over_) return;
+      has_jobs_.wait(lock, [&] { return is_over_ || is_finishing_ || !jobs_.empty(); });
+      if (is_over_ || jobs_.empty()) return;
       job = std::move(jobs_.front());
       jobs_.pop_front();
     }

@@ -20,6 +20,8 @@ class Workers {
 
   // Jobs that wait are dropped; waits for those that run. Nothing is taken any more.
   void stop();
+  // The same behind all jobs that wait, and those that they post.
+  void finish();
 
   // False, and nothing is done, when as many wait as may.
   bool post(std::function<void()> job);
@@ -27,12 +29,13 @@ class Workers {
 
  private:
   void run();
+  void join();
 
   const size_t n_most_;
   mutable std::mutex mutex_;
   std::condition_variable has_jobs_;
   std::deque<std::function<void()>> jobs_;
-  bool is_over_ = false;
+  bool is_finishing_ = false, is_over_ = false;
   std::vector<std::thread> threads_;
 };
 

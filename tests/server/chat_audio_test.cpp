@@ -176,6 +176,22 @@ TEST_F(SpokenChat, WhatCannotBeSpokenIsRefused) {
   }
 }
 
+TEST_F(SpokenChat, MayEndWithTheServerAtAnyMoment) {
+  json body = spoken({{"format", "pcm16"}});
+  body["stream"] = true;
+  for (int ms = 0; ms < 160; ms += 16) {
+    auto server = test::start_server(test::demo_options());
+    ASSERT_TRUE(server);
+    test::Client client(server->port());
+    client.send(test::request_text("POST", "/v1/chat/completions", server->port(),
+                                   {{"content-type", "application/json"}}, body.dump()));
+    std::this_thread::sleep_for(std::chrono::milliseconds(ms));
+    server.reset();
+    client.answer();
+    EXPECT_TRUE(client.is_closed());
+  }
+}
+
 TEST_F(SpokenChat, WhoLeavesAtAnyTimeLeavesNothingBehind) {
   json body = spoken({{"format", "pcm16"}});
   body["stream"] = true;

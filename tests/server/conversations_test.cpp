@@ -78,6 +78,7 @@ class ServerConversations : public testing::Test {
   ServerOptions options() const {
     ServerOptions options = test::demo_options();
     options.conversations.state_folder = folder_.path();
+    options.conversations.longest_restore = std::chrono::seconds(20);  // the machine may be busy
     return options;
   }
   // The only file of that name below the folder.

@@ -36,13 +36,16 @@ class RealtimeClient {
       if (event["type"] == type) return event;
     }
   }
-  json ask(const std::string& text) {
+  void put(const std::string& text) {
     send({{"type", "conversation.item.create"},
           {"item",
            {{"type", "message"},
             {"role", "user"},
             {"content", json::array({{{"type", "input_text"}, {"text", text}}})}}}});
     send({{"type", "response.create"}, {"response", {{"output_modalities", json::array({"text"})}}}});
+  }
+  json ask(const std::string& text) {
+    put(text);
     return wait_for("response.done");
   }
   const std::vector<json>& seen() const { return seen_; }
@@ -93,6 +96,7 @@ TEST(ServerRealtimeFiles, WhatWasPutAwayIsReadBeforeTheFirstAnswer) {
   const test::TemporaryFolder folder;
   ServerOptions options = test::demo_options();
   options.conversations.slot_folder = folder.path();
+  options.conversations.longest_voice_restore = std::chrono::seconds(20);  // the machine may be busy
   json first, again;
   for (json* const usage : {&first, &again}) {
     const auto server = test::start_server(options);
@@ -117,6 +121,27 @@ TEST(ServerRealtimeFiles, WhatWasPutAwayIsReadBeforeTheFirstAnswer) {
   EXPECT_TRUE(std::filesystem::exists(folder.path() / "kitchen.long.bin"));
   EXPECT_EQ(first["input_tokens"], again["input_tokens"]);
   EXPECT_GE(again["input_token_details"]["cached_tokens"], first["input_tokens"].get<int>() - 1);
+}
+
+// A server that ends while sessions with names are at work, at moments of every step up to an answer.
+TEST(ServerRealtimeFiles, MayEndWithTheServerAtAnyMoment) {
+  const test::TemporaryFolder folder;
+  ServerOptions options = test::demo_options();
+  options.conversations.slot_folder = folder.path();
+  for (int us = 0; us < 6000; us += 400) {
+    auto server = test::start_server(options);
+    ASSERT_TRUE(server);
+    std::vector<std::unique_ptr<RealtimeClient>> clients;
+    for (const char* name : {"kitchen", "hall", "garden"}) {
+      clients.push_back(
+          std::make_unique<RealtimeClient>(server->port(), std::string("?conversation_id=") + name));
+      clients.back()->wait_for("conversation.created");
+    }
+    for (const auto& client : clients) client->put("What is the capital of France?");
+    std::this_thread::sleep_for(std::chrono::microseconds(us));
+    server.reset();
+    for (const auto& client : clients) EXPECT_TRUE(client->wait_for("an event that nobody sends").is_null());
+  }
 }
 
 TEST_F(ServerRealtime, HearsAndSpeaks) {

@@ -1,7 +1,8 @@
 #include "server/outgoing.h"
 
-#include <boost/asio/post.hpp>
 #include <utility>
+
+#include "server/call_queue.h"
 
 namespace parlance {
 
@@ -57,7 +58,7 @@ class ReplyTo final : public Reply {
   template <class Change>
   void post(Change change, size_t n_bytes = 0) {
     outgoing_->unsent.add(n_bytes);
-    boost::asio::post(
+    queue_->post(
         *io_, [outgoing = outgoing_, on_change = on_change_, change = std::move(change), n_bytes]() mutable {
           if (outgoing->has_ended) {
             outgoing->unsent.take(n_bytes);
@@ -69,6 +70,7 @@ class ReplyTo final : public Reply {
   }
 
   const std::shared_ptr<boost::asio::io_context> io_;
+  const std::shared_ptr<CallQueue> queue_ = std::make_shared<CallQueue>();
   const std::shared_ptr<Outgoing> outgoing_;
   const std::function<void()> on_change_;
 };

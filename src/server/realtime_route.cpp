@@ -1,6 +1,8 @@
 // GET /v1/realtime: sessions over WebSockets. The listener's thread hands messages to the strand of a
 // session, which is where everything else happens.
 #include <atomic>
+#include <mutex>
+#include <utility>
 
 #include "realtime/session.h"
 #include "server/handshake.h"
@@ -13,7 +15,7 @@ namespace parlance {
 
 namespace {
 
-constexpr size_t kMuchWaiting = size_t{4} << 20;        // bytes of messages: the client has to wait
+constexpr int64_t kMuchWaiting = int64_t{4} << 20;      // bytes of messages: the client has to wait
 constexpr std::chrono::milliseconds kKeepingTime{250};  // between two copies of a conversation
 
 struct SessionRequest {
@@ -42,11 +44,11 @@ class RealtimeTalker final : public SocketTalker,
     if (!is_posted) reply_->close(1013, "too much waits here; try again later");
   }
   void take_text(std::string message) override {
-    note_waiting(message.size());
+    note_waiting(std::ssize(message));
     strand_->post([self = shared_from_this(), message = std::move(message)] { self->take(message, false); });
   }
   void take_binary(std::string message) override {
-    note_waiting(message.size());
+    note_waiting(std::ssize(message));
     strand_->post([self = shared_from_this(), message = std::move(message)] { self->take(message, true); });
   }
   void drain() override {
@@ -93,8 +95,12 @@ class RealtimeTalker final : public SocketTalker,
   void on_items(const ItemList&, const std::string&) override { has_new_items_ = true; }
 
  private:
-  void note_waiting(size_t n_bytes) {
-    if ((n_waiting_ += n_bytes) > kMuchWaiting && !is_held_.exchange(true)) reply_->hold(true);
+  // From any thread; what is told last is how it is.
+  void note_waiting(int64_t n_more) {
+    const std::lock_guard lock(waiting_mutex_);
+    n_waiting_ += n_more;
+    const bool is_to_wait = is_held_ ? n_waiting_ >= kMuchWaiting / 4 : n_waiting_ > kMuchWaiting;
+    if (std::exchange(is_held_, is_to_wait) != is_to_wait) reply_->hold(is_to_wait);
   }
 
   // On a thread that may wait for models.
@@ -154,7 +160,7 @@ class RealtimeTalker final : public SocketTalker,
     } else {
       session_->take_text(message);
     }
-    if ((n_waiting_ -= message.size()) < kMuchWaiting / 4 && is_held_.exchange(false)) reply_->hold(false);
+    note_waiting(-std::ssize(message));
     look_again();
   }
 
@@ -202,8 +208,11 @@ class RealtimeTalker final : public SocketTalker,
   const SessionRequest request_;
   const std::shared_ptr<Strand> strand_;
   std::shared_ptr<SocketReply> reply_;
-  std::atomic<size_t> n_waiting_{0};  // bytes of messages that the session has not taken
-  std::atomic<bool> is_held_{false}, is_woken_{false};
+  std::atomic<bool> is_woken_{false};
+
+  std::mutex waiting_mutex_;  // of what follows
+  int64_t n_waiting_ = 0;     // bytes of messages that the session has not taken
+  bool is_held_ = false;
 
   // Of the strand.
   std::unique_ptr<RealtimeParts> parts_;

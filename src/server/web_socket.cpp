@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
-#include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/beast/http/empty_body.hpp>
 #include <boost/beast/http/message.hpp>
 #include <boost/beast/websocket/stream.hpp>
 #include <deque>
 
+#include "server/call_queue.h"
 #include "server/sockets.h"
 #include "server/unsent.h"
 #include "server/watched_stream.h"
@@ -136,7 +136,7 @@ class WayBack final : public SocketReply {
     unsent_->tell(Reply::kLittleUnsent, /*at_any_rate=*/socket_.expired());
   }
   void hold(bool is_held) override {
-    asio::post(*io_, [socket = socket_, is_held] {
+    queue_->post(*io_, [socket = socket_, is_held] {
       if (const auto open = socket.lock()) open->hold(is_held);
     });
   }
@@ -145,7 +145,7 @@ class WayBack final : public SocketReply {
   void post(Leaving leaving) {
     const size_t n = leaving.kind == Leaving::Kind::close ? 0 : leaving.bytes.size();
     unsent_->add(n);
-    asio::post(*io_, [socket = socket_, unsent = unsent_, leaving = std::move(leaving), n]() mutable {
+    queue_->post(*io_, [socket = socket_, unsent = unsent_, leaving = std::move(leaving), n]() mutable {
       if (const auto open = socket.lock()) return open->enqueue(std::move(leaving));
       unsent->take(n);
       unsent->tell(Reply::kLittleUnsent, /*at_any_rate=*/true);
@@ -153,6 +153,7 @@ class WayBack final : public SocketReply {
   }
 
   const std::shared_ptr<asio::io_context> io_;
+  const std::shared_ptr<CallQueue> queue_ = std::make_shared<CallQueue>();
   const std::weak_ptr<BeastSocket> socket_;
   const std::shared_ptr<Unsent> unsent_;
 };
@@ -284,7 +285,8 @@ asio::awaitable<error_code> BeastSocket::read_messages() {
       continue;
     }
     message.resize(n + std::clamp(n, kFirstBytes, kMostBytesMore));
-    n += co_await stream_.async_read_some(asio::buffer(message.data() + n, message.size() - n), await_with(error));
+    n += co_await stream_.async_read_some(asio::buffer(message.data() + n, message.size() - n),
+                                          await_with(error));
     if (error || !stream_.is_message_done() || is_closing_) continue;
     message.resize(std::exchange(n, 0));
     deliver(std::exchange(message, {}));

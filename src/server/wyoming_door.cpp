@@ -17,6 +17,7 @@
 #include "base/log.h"
 #include "base/parse_number.h"
 #include "server/address_block.h"
+#include "server/call_queue.h"
 #include "server/gate.h"
 #include "server/sockets.h"
 #include "server/unsent.h"
@@ -129,14 +130,14 @@ class DoorConnection::Sink final : public WyomingSink {
   void send(std::string bytes) override {
     const size_t n = bytes.size();
     unsent_->add(n);
-    asio::post(*io_, [weak = connection_, unsent = unsent_, bytes = std::move(bytes), n]() mutable {
+    queue_->post(*io_, [weak = connection_, unsent = unsent_, bytes = std::move(bytes), n]() mutable {
       if (const auto open = weak.lock(); open && !open->has_gone_) return open->enqueue(std::move(bytes));
       unsent->take(n);
       unsent->tell(kLittleUnsent, /*at_any_rate=*/true);
     });
   }
   void close() override {
-    asio::post(*io_, [weak = connection_] {
+    queue_->post(*io_, [weak = connection_] {
       const auto open = weak.lock();
       if (!open) return;
       open->is_closing_ = true;
@@ -147,13 +148,13 @@ class DoorConnection::Sink final : public WyomingSink {
   void when_taken(std::function<void()> on_taken) override {
     unsent_->when_taken(std::move(on_taken));
     // In the connection's turn, so that its end is not missed.
-    asio::post(*io_, [weak = connection_, unsent = unsent_] {
+    queue_->post(*io_, [weak = connection_, unsent = unsent_] {
       const auto open = weak.lock();
       unsent->tell(kLittleUnsent, /*at_any_rate=*/!open || open->has_gone_);
     });
   }
   void post(std::function<void()> call) override {
-    asio::post(*io_, [weak = connection_, call = std::move(call)] {
+    queue_->post(*io_, [weak = connection_, call = std::move(call)] {
       call();
       if (const auto open = weak.lock()) {
         open->count_work();
@@ -164,6 +165,7 @@ class DoorConnection::Sink final : public WyomingSink {
 
  private:
   const std::shared_ptr<asio::io_context> io_;
+  const std::shared_ptr<CallQueue> queue_ = std::make_shared<CallQueue>();
   const std::weak_ptr<DoorConnection> connection_;
   const std::shared_ptr<Unsent> unsent_;
 };

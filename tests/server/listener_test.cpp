@@ -11,6 +11,7 @@
 #include "gtest/gtest.h"
 #include "server/support/client.h"
 #include "server/support/scripted_service.h"
+#include "support/comes_true.h"
 #include "support/temporary_folder.h"
 
 namespace parlance {

@@ -6,6 +6,7 @@
 
 #include "server/support/client.h"
 #include "server/support/demo_server.h"
+#include "support/comes_true.h"
 #include "support/json_file.h"
 
 namespace parlance {
@@ -174,14 +175,10 @@ TEST_F(ServerFigures, OfClientsThatLeaveSayHowLongTheirWorkWentOn) {
   for (int i = 0; i < 3; ++i) leave_a_stream();
   Figures figures;
   // The thread that computes tells how many there are when it next looks, behind the end of the last.
-  for (int i = 0; i < 500; ++i) {
+  EXPECT_TRUE(test::comes_true([&] {
     figures = this->figures();
-    if (figures.sum("parlance_cancel_seconds_count") == 3 && figures.sum("parlance_requests_running") == 0)
-      break;
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  }
-  EXPECT_EQ(figures.sum("parlance_cancel_seconds_count"), 3);
-  EXPECT_EQ(figures.sum("parlance_requests_running"), 0);
+    return figures.sum("parlance_cancel_seconds_count") == 3 && figures.sum("parlance_requests_running") == 0;
+  }));
   EXPECT_EQ(figures["parlance_requests_finished_total{kind=\"text\",reason=\"cancelled\"}"], 3);
 }
 

@@ -9,6 +9,7 @@
 #include "audio/audio_file.h"
 #include "server/support/demo_server.h"
 #include "server/support/socket_client.h"
+#include "support/comes_true.h"
 #include "support/temporary_folder.h"
 #include "text/base64.h"
 
@@ -68,9 +69,7 @@ class ServerRealtime : public testing::Test {
   uint16_t port() const { return server_->port(); }
   // Sessions end on a thread of their own.
   static bool become_none() {
-    for (int i = 0; i < 500 && server_->site().n_realtime > 0; ++i)
-      std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    return server_->site().n_realtime == 0;
+    return test::comes_true([] { return server_->site().n_realtime == 0; });
   }
 
   static std::unique_ptr<Server> server_;
@@ -113,8 +112,7 @@ TEST(ServerRealtimeFiles, WhatWasPutAwayIsReadBeforeTheFirstAnswer) {
     const std::string figures = test::ask(server->port(), "GET", "/metrics").body;
     const std::string restored = "parlance_snapshots_total{op=\"restore\",result=\"ok\"} ";
     EXPECT_NE(figures.find(restored + (usage == &first ? "0" : "1")), std::string::npos);
-    for (int i = 0; i < 500 && server->site().n_realtime > 0; ++i)
-      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    EXPECT_TRUE(test::comes_true([&] { return server->site().n_realtime == 0; }));
     server->drain();
     EXPECT_TRUE(server->finish(std::chrono::seconds(5)));
   }
@@ -224,9 +222,7 @@ TEST_F(ServerRealtime, ClientsLeave) {
     std::this_thread::sleep_for(std::chrono::milliseconds(ms));
   }
   EXPECT_TRUE(become_none());
-  for (int i = 0; i < 500 && server_->site().n_running > 0; ++i)
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  EXPECT_EQ(server_->site().n_running, 0);
+  EXPECT_TRUE(test::comes_true([] { return server_->site().n_running == 0; }));
 }
 
 TEST_F(ServerRealtime, TenThousandWrongEventsAreToldOneByOne) {

@@ -11,6 +11,7 @@
 #include "server/handshake.h"
 #include "server/support/scripted_service.h"
 #include "server/support/socket_client.h"
+#include "support/comes_true.h"
 
 namespace parlance {
 namespace {

@@ -7,6 +7,7 @@
 #include "gtest/gtest.h"
 #include "server/support/client.h"
 #include "server/support/scripted_service.h"
+#include "support/comes_true.h"
 
 namespace parlance {
 namespace {

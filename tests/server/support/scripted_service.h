@@ -3,7 +3,6 @@
 
 #include <atomic>
 #include <chrono>
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "server/listener.h"
+#include "support/comes_true.h"
 
 namespace parlance::test {
 
@@ -64,10 +64,5 @@ class ScriptedService : public HttpService {
   std::mutex mutex_;
   std::vector<std::shared_ptr<Reply>> held_;
 };
-
-inline bool comes_true(const std::function<bool()>& is_true) {
-  for (int i = 0; i < 10000 && !is_true(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  return is_true();
-}
 
 }  // namespace parlance::test

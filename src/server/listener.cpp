@@ -190,15 +190,16 @@ void Listener::Impl::welcome(Loop& loop, StreamSocket socket, const StreamProtoc
 
 asio::awaitable<void> Listener::Impl::accept_all() {
   asio::steady_timer pause(*first().shared.io);
-  for (auto next = loops.begin(); !census.is_closing;) {
+  for (auto next = loops.begin();;) {
     error_code error;
     StreamProtocol::endpoint from;
     StreamSocket socket(*next->shared.io);
     co_await acceptor->async_accept(socket, from, await_with(error));
+    if (census.is_closing) break;  // its thread may have ended
     if (!error) {
       welcome(*next, std::move(socket), from);
       if (++next == loops.end()) next = loops.begin();
-    } else if (!census.is_closing) {  // no descriptor is left, most likely
+    } else {  // no descriptor is left, most likely
       pause.expires_after(kAcceptPause);
       co_await pause.async_wait(await_with(error));
     }

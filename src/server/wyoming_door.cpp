@@ -365,13 +365,14 @@ void WyomingDoor::Impl::welcome(tcp::socket socket) {
 
 asio::awaitable<void> WyomingDoor::Impl::accept_all() {
   asio::steady_timer pause(*shared.io);
-  while (!is_closing) {
+  for (;;) {
     error_code error;
     tcp::socket socket(*shared.io);
     co_await acceptor.async_accept(socket, await_with(error));
+    if (is_closing) break;
     if (!error) {
       welcome(std::move(socket));
-    } else if (!is_closing) {  // no descriptor is left, most likely
+    } else {  // no descriptor is left, most likely
       pause.expires_after(kAcceptPause);
       co_await pause.async_wait(await_with(error));
     }

@@ -24,8 +24,9 @@ set(directing_folders kernels/vulkan models voice verify)
 set(commanding_folders assistant bundle capi chat cli convert eval http hub jinja measure realtime server wyoming)
 
 # Tests and fuzz targets are compiled more often than they run long: light optimisation halves their share of a build.
-# What they take from a container that does not have it ends them with a word, not with a guess.
-set(test_options $<$<NOT:$<CONFIG:Debug>>:-Og> -UNDEBUG -D_GLIBCXX_ASSERTIONS)
+# What they take from a container that does not have it ends them with a word, not with a guess; what they test has
+# assertions where it is compiled for that.
+set(test_options $<$<NOT:$<CONFIG:Debug>>:-Og> -UNDEBUG -D_GLIBCXX_ASSERTIONS $<$<CONFIG:Debug>:-DPARLANCE_HAS_ASSERTIONS>)
 # And linked by the faster of binutils' two linkers, where it is: 80 programs in half the time.
 set(test_link_options)
 find_program(PARLANCE_GOLD ld.gold)

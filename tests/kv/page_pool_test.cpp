@@ -70,7 +70,7 @@ TEST(PagePool, KnowsWhichOfTheNextPagesNobodyHadBefore) {
   }
 }
 
-#ifndef NDEBUG
+#ifdef PARLANCE_HAS_ASSERTIONS
 TEST(PagePoolDeathTest, MisuseIsNoticed) {
   PagePool pool(2);
   EXPECT_DEATH(pool.release(0), "more often than held");

@@ -18,9 +18,9 @@ TEST(ChiSquared, TailsAreThoseOfTables) {
 }
 
 std::vector<float> random_logits(std::mt19937_64& random, size_t n, double spread) {
-  std::normal_distribution<double> normal(0, spread);
+  std::normal_distribution<double> normal;
   std::vector<float> logits(n);
-  for (float& logit : logits) logit = static_cast<float>(normal(random));
+  for (float& logit : logits) logit = static_cast<float>(spread * normal(random));
   return logits;
 }
 

@@ -227,6 +227,28 @@ TEST_P(ServerListener, WhoIsIdleForLongestMakesRoom) {
   for (const auto& reply : service_.held()) reply->break_off();
 }
 
+// What it was answered by may be kept for longer, and with it what Asio knows of each thread.
+TEST_P(ServerListener, MayEndWhileClientsCome) {
+  for (int i = 0; i < 20; ++i) {
+    open();
+    std::vector<test::Client> waiting;
+    for (int k = 0; k < GetParam(); ++k) {
+      waiting.emplace_back(port());
+      waiting.back().send(test::request_text("GET", "/hold", port()));
+    }
+    ASSERT_TRUE(comes_true([&] { return service_.held().size() == waiting.size(); }));
+    std::atomic<bool> is_over{false};
+    std::thread comes([&is_over, port = port()] {
+      while (!is_over) const test::Client client(port);
+    });
+    std::this_thread::sleep_for(milliseconds(1));
+    listener_.reset();
+    is_over = true;
+    comes.join();
+    service_.let_go();
+  }
+}
+
 TEST_P(ServerListener, WhoHasMoreThreadsThanOneUsesThem) {
   // Held up on one thread, connections of the others go on.
   ScriptedService::Hook hook;

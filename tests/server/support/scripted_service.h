@@ -55,6 +55,10 @@ class ScriptedService : public HttpService {
     const std::lock_guard lock(mutex_);
     return held_;
   }
+  void let_go() {
+    const std::lock_guard lock(mutex_);
+    held_.clear();
+  }
 
   Hook* hook = nullptr;
   std::atomic<bool> drains{false};

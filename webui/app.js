@@ -1077,24 +1077,25 @@ function changeSetting(talk, field) {
   talk.picture.draw();
 }
 
-// The round button: held as long as somebody speaks, or pressed once before and once behind it.
+// The round button: held as long as somebody speaks, or pressed before and behind it.
 function connectTalkButton(talk, button) {
-  let stays = false, stops = false;
-  const down = () => {
+  let stays, stops, since;
+  const down = (event) => {
+    since = event.timeStamp;
     stays = talk.isHeld;
     stops = button.classList.contains('stops');
     if (stops && talk.isHandsFree) talk.stopAnswer();
     else if (!stays) talk.press();
   };
-  const up = () => {
-    const isTap = performance.now() - talk.heldSince < TAP_MS;
+  const up = (event) => {
+    const isTap = event.timeStamp - since < TAP_MS;
     if (stops && isTap) talk.drop();
     else if (talk.isHeld && (stays || !isTap)) talk.release();
   };
   button.addEventListener('pointerdown', (event) => {
     if (event.button !== 0) return;
     button.setPointerCapture(event.pointerId);
-    down();
+    down(event);
   });
   button.addEventListener('pointerup', up);
   button.addEventListener('pointercancel', up);
@@ -1112,7 +1113,7 @@ function connectTalkButton(talk, button) {
     addEventListener(kind, (event) => {
       if (event.code !== 'Space' || !isForTalking(event.target)) return;
       event.preventDefault();
-      if (!event.repeat) act();
+      if (!event.repeat) act(event);
     });
   }
 }

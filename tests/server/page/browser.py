@@ -167,14 +167,16 @@ class Tab:
         self.key("keyDown", key, code)
         self.key("keyUp", key, code)
 
-    def mouse(self, kind, selector):
+    def mouse(self, kind, selector, time_s=None):
         x, y = self.run(f"(() => {{ const r = document.querySelector({json.dumps(selector)}).getBoundingClientRect();"
                         " return [r.x + r.width / 2, r.y + r.height / 2]; })()")
-        self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
+        self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1, timestamp=time_s or time.time())
 
     def click(self, selector):
-        self.mouse("mousePressed", selector)
-        self.mouse("mouseReleased", selector)
+        """However long it takes, it was a short one."""
+        began_s = time.time()
+        self.mouse("mousePressed", selector, began_s)
+        self.mouse("mouseReleased", selector, began_s + 0.05)
 
     def write(self, selector, text):
         self.run(f"document.querySelector({json.dumps(selector)}).focus()")

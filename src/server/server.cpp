@@ -48,10 +48,10 @@ Server::~Server() {
   if (!site_) return;
   site_->prep.stop();
   site_->sound.stop();
-  site_->strands.stop();
+  site_->strands.stop();  // sessions, which ask with what ends below
   while (site_->n_running > 0 || site_->n_embedding > 0)
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  site_->answers.finish();  // what was cut may still be spoken, until it is told so
+  site_->answers.finish();       // what was cut may still be spoken, until it is told so
   site_->conversations.reset();  // when nobody uses them any more
 }
 

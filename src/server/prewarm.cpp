@@ -62,6 +62,8 @@ class Warming final : public LiveAnswer, public std::enable_shared_from_this<War
     options.work = {.cancellation = source_.ticket(), .priority = priority_, .sharing = text_->sharing};
     conversation_->begin(nullptr);
     const std::lock_guard lock(mutex_);  // before the end is looked at
+    // While it waited, or the server ends: nobody would see the end of what is begun now.
+    if (source_.ticket().cancelled()) return finish(was_cancelled());
     auto request = Request::start(site_.text->context(), text_->tokens, options,
                                   [self] { self->site_.answers.post([self] { self->look(); }); });
     if (!request) return finish(tl::unexpected(request.error()));
@@ -76,8 +78,7 @@ class Warming final : public LiveAnswer, public std::enable_shared_from_this<War
     request_.reset();
     --site_.n_running;
     if (!result) return finish(tl::unexpected(result.error()));
-    if (result->finish_reason == FinishReason::cancelled)
-      return finish(fail(ErrorCode::cancelled, "the beginning was not computed: it was cancelled"));
+    if (result->finish_reason == FinishReason::cancelled) return finish(was_cancelled());
     const auto n_prompt = static_cast<double>(result->n_prompt),
                n_cached = static_cast<double>(result->n_prompt_cached);
     site_.metrics.add("prompt_tokens_total", n_prompt);
@@ -85,6 +86,10 @@ class Warming final : public LiveAnswer, public std::enable_shared_from_this<War
     finish(Warmed{.n_tokens = result->n_prompt,
                   .n_cached = result->n_prompt_cached,
                   .ms = std::chrono::duration<double, std::milli>(WarmClock::now() - began_).count()});
+  }
+
+  static Result<Warmed> was_cancelled() {
+    return fail(ErrorCode::cancelled, "the beginning was not computed: it was cancelled");
   }
 
   void finish(const Result<Warmed>& warmed) {

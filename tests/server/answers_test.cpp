@@ -274,9 +274,7 @@ TEST(ServerQueue, WhoeverLeavesWhileHeWaitsIsGoneAtOnce) {
   ASSERT_TRUE(server);
   Scheduler& scheduler = server->site().text->context()->scheduler();
   const auto become = [&](int64_t n_tasks) {
-    for (int i = 0; i < 2000 && scheduler.stats().n_tasks != n_tasks; ++i)
-      std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    return scheduler.stats().n_tasks == n_tasks;
+    return test::comes_true([&] { return scheduler.stats().n_tasks == n_tasks; });
   };
   {
     const Scheduler::Pause held_up(scheduler);

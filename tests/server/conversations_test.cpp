@@ -428,6 +428,27 @@ TEST_F(ServerConversations, NobodyWaitsForAFileForLong) {
   while (all.n_known(*known) == 0) std::this_thread::yield();
 }
 
+// A server that ends while a beginning is read from its file, or computed.
+TEST_F(ServerConversations, WarmingMayEndWithTheServerAtAnyMoment) {
+  const json warming = {{"conversation_id", "kitchen"},
+                        {"messages", {{{"role", "system"}, {"content", kLongSystem}}}}};
+  for (int us = 0; us < 5000; us += 500) {
+    auto server = test::start_server(options());
+    ASSERT_TRUE(server);
+    if (us == 0) {
+      sent(*server, "POST", kChatRoute, chat(kLongSystem, "Hello"), in("kitchen"));
+      sent(*server, "POST", std::string(kListRoute) + "/kitchen/save");
+    }
+    test::Client client(server->port());
+    client.send(test::request_text("POST", "/v1/parlance/prewarm", server->port(),
+                                   {{"content-type", "application/json"}}, warming.dump()));
+    std::this_thread::sleep_for(std::chrono::microseconds(us));
+    server.reset();
+    client.answer();
+    EXPECT_TRUE(client.is_closed());
+  }
+}
+
 TEST(ConversationIntervals, HaveFloorsAndSaySo) {
   using std::chrono::milliseconds;
   const auto read = [](const std::optional<std::string>& text) {

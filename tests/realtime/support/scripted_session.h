@@ -423,4 +423,9 @@ class ScriptedSession final : public RealtimeSink, public RealtimeParts, public 
   std::multimap<double, std::function<void()>> later_;
 };
 
+// What a response says, by its last event.
+inline std::string said(const json& done) {
+  return done["response"]["output"].at(0)["content"][0]["transcript"];
+}
+
 }  // namespace parlance::test
